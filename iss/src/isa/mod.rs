@@ -6,7 +6,7 @@ mod table;
 use std::fmt;
 
 use operand::*;
-use table::for_each_inst;
+pub(crate) use table::for_each_inst;
 
 use crate::target::Param;
 
@@ -316,6 +316,36 @@ impl Inst {
                 self.check_mac(shape, acc, a, [16, 4, 2])
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The instruction to which a jump, branch or call goes, or behind which a loop's body ends.
+    pub const fn code_addr(&self) -> Option<CodeAddr> {
+        match *self {
+            Inst::Jump { to } | Inst::Branch { to, .. } | Inst::Call { to } => Some(to),
+            Inst::LoopI { end, .. } | Inst::LoopS { end, .. } => Some(end),
+            _ => None,
+        }
+    }
+
+    /// The same with another [`code_addr`](Self::code_addr); an instruction without one stays as it is.
+    #[must_use]
+    pub fn with_code_addr(mut self, addr: CodeAddr) -> Self {
+        match &mut self {
+            Inst::Jump { to } | Inst::Branch { to, .. } | Inst::Call { to } => *to = addr,
+            Inst::LoopI { end, .. } | Inst::LoopS { end, .. } => *end = addr,
+            _ => {}
+        }
+        self
+    }
+
+    /// The entry of the name table to which the instruction refers.
+    pub const fn name_id(&self) -> Option<NameId> {
+        match *self {
+            Inst::Trap { name } | Inst::Region { name } | Inst::Probe { name, .. } | Inst::Assert { name, .. } => {
+                Some(name)
+            }
+            _ => None,
         }
     }
 

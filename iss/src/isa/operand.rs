@@ -74,6 +74,8 @@ fn number(text: &str) -> Option<i64> {
         return None;
     }
     let magnitude = match digits.strip_prefix("0x") {
+        // `from_str_radix` would take a second sign.
+        Some(hex) if hex.starts_with(['+', '-']) => return None,
         Some(hex) => i64::from_str_radix(hex, 16).ok()?,
         None => digits.parse().ok()?,
     };
@@ -162,6 +164,18 @@ numeric_operand! {
     Trips(u32): 24 bits, 0..=16777215, prefix "", "trip count";
     /// `%0`..`%65535`: entry of the image's name table (region, probe, assertion, trap message).
     NameId(u16): 16 bits, 0..=65535, prefix "%", "name";
+}
+
+impl serde::Serialize for SReg {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+impl<'de> serde::Deserialize<'de> for SReg {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        SReg::parse(&text).map_err(serde::de::Error::custom)
+    }
 }
 
 /// Operands that are one of a list of words.
@@ -498,6 +512,11 @@ pub enum Tiles {
 
 impl Tiles {
     const ALL_BITS: u64 = (1 << 24) - 1;
+
+    /// Checks and makes a count.
+    pub fn count(n: i64) -> Result<Self, OperandError> {
+        in_range::<Self>(n, 0, Self::ALL_BITS as i64 - 1).map(|n| Tiles::Count(n as u32))
+    }
 }
 impl fmt::Display for Tiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -529,8 +548,7 @@ impl Operand for Tiles {
         if text == "all" {
             return Ok(Tiles::All);
         }
-        let n = number(text).ok_or_else(|| bad_text::<Self>(text))?;
-        in_range::<Self>(n, 0, Self::ALL_BITS as i64 - 1).map(|n| Tiles::Count(n as u32))
+        Self::count(number(text).ok_or_else(|| bad_text::<Self>(text))?)
     }
 }
 
@@ -547,6 +565,14 @@ pub type SSrc = ScalarSrc<32>;
 /// A register or a 16-bit immediate.
 pub type SSrc16 = ScalarSrc<16>;
 
+impl<const N: u32> ScalarSrc<N> {
+    /// Checks and makes an immediate: `N` bits, signed. 32-bit ones may also be given unsigned, since addresses and masks
+    /// read better so.
+    pub fn imm(value: i64) -> Result<Self, OperandError> {
+        let max = if N == 32 { u32::MAX as i64 } else { (1 << (N - 1)) - 1 };
+        in_range::<Self>(value, -(1 << (N - 1)), max).map(|v| ScalarSrc::Imm(v as i32))
+    }
+}
 impl<const N: u32> fmt::Display for ScalarSrc<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -581,12 +607,7 @@ impl<const N: u32> Operand for ScalarSrc<N> {
     }
     fn parse(text: &str) -> Result<Self, OperandError> {
         match text.strip_prefix('#') {
-            Some(digits) => {
-                let value = number(digits).ok_or_else(|| bad_text::<Self>(text))?;
-                // 32-bit immediates may be written unsigned: addresses and masks read better so.
-                let max = if N == 32 { u32::MAX as i64 } else { (1 << (N - 1)) - 1 };
-                in_range::<Self>(value, -(1 << (N - 1)), max).map(|v| ScalarSrc::Imm(v as i32))
-            }
+            Some(digits) => Self::imm(number(digits).ok_or_else(|| bad_text::<Self>(text))?),
             None => SReg::parse(text).map(ScalarSrc::Reg).map_err(|_| bad_text::<Self>(text)),
         }
     }
