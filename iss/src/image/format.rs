@@ -59,7 +59,7 @@ impl Image {
     pub fn from_bytes(bytes: &[u8]) -> Result<Image, ImageError> {
         let [target, code, constants, entries, names, lines] = open(bytes)?;
         let spec: TargetSpec = from_json("targ", target)?;
-        let target = spec.build_shim().map_err(|error| ImageError::Target { error: error.to_string() })?;
+        let target = spec.build().map_err(|error| ImageError::Target { error: error.to_string() })?;
         let word = |chunk: &[u8]| u64::from_le_bytes(chunk.try_into().expect("chunks have 8 bytes"));
         Image::new(ImageParts {
             target,

@@ -51,8 +51,14 @@ pub struct FieldInfo {
     pub name: &'static str,
     /// Operand type's name.
     pub operand: &'static str,
-    /// Operand type's forms.
+    /// Forms of its text.
+    pub forms: &'static str,
+    /// What it means.
     pub prose: &'static str,
+    /// What its bits mean.
+    pub encoding: &'static str,
+    /// Its words, if it is one of a list.
+    pub values: &'static [WordInfo],
     /// Lowest bit in the word.
     pub low: u32,
     /// Width.
@@ -227,10 +233,13 @@ macro_rules! define_inst {
             pub fn table() -> Vec<InstInfo> {
                 vec![ $( {
                     let fields = vec![ $( FieldInfo {
-                        name: stringify!($f), operand: <$T as Operand>::NAME, prose: <$T as Operand>::PROSE,
+                        name: stringify!($f), operand: <$T as Operand>::NAME, forms: <$T as Operand>::FORMS,
+                        prose: <$T as Operand>::PROSE, encoding: <$T as Operand>::ENCODING, values: <$T as Operand>::VALUES,
                         low: 0, bits: <$T as Operand>::BITS }, )* ];
-                    InstInfo { opcode: $op, mnemonic: stringify!($name), fields: placed(fields), class: Class::$class, cost: Param::$cost,
-                        prose: concat!($($doc),*).trim_ascii() }
+                    InstInfo {
+                        opcode: $op, mnemonic: stringify!($name), fields: placed(fields), class: Class::$class,
+                        cost: Param::$cost, prose: concat!($($doc),*).trim_ascii(),
+                    }
                 }, )* ]
             }
         }

@@ -3,7 +3,6 @@
 //! A [`Target`] is valid by construction: it comes from a [`TargetSpec`] (plain data, all fields public) by
 //! [`TargetSpec::build`], from a preset, or from text. Nothing here simulates.
 
-mod shim;
 mod timing;
 
 pub use timing::{Param, Standing, Timing};
