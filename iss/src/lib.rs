@@ -1,4 +1,7 @@
 //! The machine: target description, instruction set, program image, simulator and profile of an array processor.
 
+pub mod builder;
+pub mod image;
 pub mod isa;
+pub mod profile;
 pub mod target;

@@ -6,7 +6,7 @@ mod table;
 use std::fmt;
 
 use operand::*;
-use table::for_each_inst;
+pub(crate) use table::for_each_inst;
 
 use crate::target::Param;
 
@@ -51,8 +51,14 @@ pub struct FieldInfo {
     pub name: &'static str,
     /// Operand type's name.
     pub operand: &'static str,
-    /// Operand type's forms.
+    /// Forms of its text.
+    pub forms: &'static str,
+    /// What it means.
     pub prose: &'static str,
+    /// What its bits mean.
+    pub encoding: &'static str,
+    /// Its words, if it is one of a list.
+    pub values: &'static [WordInfo],
     /// Lowest bit in the word.
     pub low: u32,
     /// Width.
@@ -227,10 +233,13 @@ macro_rules! define_inst {
             pub fn table() -> Vec<InstInfo> {
                 vec![ $( {
                     let fields = vec![ $( FieldInfo {
-                        name: stringify!($f), operand: <$T as Operand>::NAME, prose: <$T as Operand>::PROSE,
+                        name: stringify!($f), operand: <$T as Operand>::NAME, forms: <$T as Operand>::FORMS,
+                        prose: <$T as Operand>::PROSE, encoding: <$T as Operand>::ENCODING, values: <$T as Operand>::VALUES,
                         low: 0, bits: <$T as Operand>::BITS }, )* ];
-                    InstInfo { opcode: $op, mnemonic: stringify!($name), fields: placed(fields), class: Class::$class, cost: Param::$cost,
-                        prose: concat!($($doc),*).trim_ascii() }
+                    InstInfo {
+                        opcode: $op, mnemonic: stringify!($name), fields: placed(fields), class: Class::$class,
+                        cost: Param::$cost, prose: concat!($($doc),*).trim_ascii(),
+                    }
                 }, )* ]
             }
         }
@@ -316,6 +325,36 @@ impl Inst {
                 self.check_mac(shape, acc, a, [16, 4, 2])
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The instruction to which a jump, branch or call goes, or behind which a loop's body ends.
+    pub const fn code_addr(&self) -> Option<CodeAddr> {
+        match *self {
+            Inst::Jump { to } | Inst::Branch { to, .. } | Inst::Call { to } => Some(to),
+            Inst::LoopI { end, .. } | Inst::LoopS { end, .. } => Some(end),
+            _ => None,
+        }
+    }
+
+    /// The same with another [`code_addr`](Self::code_addr); an instruction without one stays as it is.
+    #[must_use]
+    pub fn with_code_addr(mut self, addr: CodeAddr) -> Self {
+        match &mut self {
+            Inst::Jump { to } | Inst::Branch { to, .. } | Inst::Call { to } => *to = addr,
+            Inst::LoopI { end, .. } | Inst::LoopS { end, .. } => *end = addr,
+            _ => {}
+        }
+        self
+    }
+
+    /// The entry of the name table to which the instruction refers.
+    pub const fn name_id(&self) -> Option<NameId> {
+        match *self {
+            Inst::Trap { name } | Inst::Region { name } | Inst::Probe { name, .. } | Inst::Assert { name, .. } => {
+                Some(name)
+            }
+            _ => None,
         }
     }
 

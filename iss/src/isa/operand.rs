@@ -11,14 +11,31 @@ pub trait Operand: Copy + PartialEq + fmt::Debug + fmt::Display + Sized {
     const BITS: u32;
     /// Name in the reference page.
     const NAME: &'static str;
-    /// Forms of the text and their meaning, for the reference page.
+    /// Forms of the text, for errors and the reference page.
+    const FORMS: &'static str;
+    /// Meaning, for the reference page.
     const PROSE: &'static str;
+    /// Meaning of the bits, for the reference page.
+    const ENCODING: &'static str;
+    /// The words, if the operand is one of a list.
+    const VALUES: &'static [WordInfo] = &[];
     /// The encoding, in the low [`BITS`](Self::BITS) bits.
     fn to_bits(self) -> u64;
     /// Decodes the low bits.
     fn from_bits(bits: u64) -> Result<Self, OperandError>;
     /// Reads the assembly text.
     fn parse(text: &str) -> Result<Self, OperandError>;
+}
+
+/// One word of an operand that is one of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordInfo {
+    /// The encoding.
+    pub bits: u64,
+    /// The word in assembly text.
+    pub word: &'static str,
+    /// What it means.
+    pub prose: &'static str,
 }
 
 /// Why bits or text are no operand.
@@ -61,7 +78,7 @@ fn bad_bits<T: Operand>(bits: u64) -> OperandError {
 }
 
 fn bad_text<T: Operand>(text: &str) -> OperandError {
-    OperandError::Text { operand: T::NAME, text: text.to_owned(), expected: T::PROSE }
+    OperandError::Text { operand: T::NAME, text: text.to_owned(), expected: T::FORMS }
 }
 
 /// Reads a decimal or `0x` number with an optional sign.
@@ -74,6 +91,8 @@ fn number(text: &str) -> Option<i64> {
         return None;
     }
     let magnitude = match digits.strip_prefix("0x") {
+        // `from_str_radix` would take a second sign.
+        Some(hex) if hex.starts_with(['+', '-']) => return None,
         Some(hex) => i64::from_str_radix(hex, 16).ok()?,
         None => digits.parse().ok()?,
     };
@@ -123,7 +142,9 @@ macro_rules! numeric_operand {
         impl Operand for $Ty {
             const BITS: u32 = $bits;
             const NAME: &'static str = $name;
+            const FORMS: &'static str = concat!("`", $prefix, $min, "`..`", $prefix, $max, "`");
             const PROSE: &'static str = concat!($($doc),*).trim_ascii();
+            const ENCODING: &'static str = if $min < 0i64 { "the number, two's complement" } else { "the number" };
             fn to_bits(self) -> u64 {
                 (self.0 as i64 as u64) & (u64::MAX >> (64 - $bits))
             }
@@ -140,28 +161,40 @@ macro_rules! numeric_operand {
 }
 
 numeric_operand! {
-    /// `s0`..`s31`: scalar register, 32 bit.
+    /// Scalar register, 32 bit.
     SReg(u8): 5 bits, 0..=31, prefix "s", "scalar";
-    /// `t0`..`t15`: token of a running transfer.
+    /// Token of a running transfer.
     Token(u8): 4 bits, 0..=15, prefix "t", "token";
-    /// `d0`..`d7`: descriptor register.
+    /// Descriptor register.
     DReg(u8): 3 bits, 0..=7, prefix "d", "descriptor";
-    /// `a0`..`a15`: accumulator. `mat4` takes the four from a multiple of 4 on, `outer` all sixteen from `a0`.
+    /// Accumulator. `mat4` takes the four from a multiple of 4 on, `outer` all sixteen from `a0`.
     Acc(u8): 4 bits, 0..=15, prefix "a", "accumulator";
-    /// `-31`..`63`: right shift of a 64-bit product; negative shifts left.
+    /// Right shift of a 64-bit product; negative shifts left.
     Shift(i8): 7 bits, -31..=63, prefix "", "shift";
-    /// `q0`..`q31`: fraction bits of a 32-bit fixed-point number.
+    /// Fraction bits of a 32-bit fixed-point number.
     Frac(u8): 5 bits, 0..=31, prefix "q", "fraction";
-    /// `0`..`12`: a table of 2^n entries.
+    /// `n`: a table of 2^n entries.
     TableBits(u8): 4 bits, 0..=12, prefix "", "table size";
-    /// `#-2048`..`#2047`: bound of a clip.
+    /// Bound of a clip.
     Bound(i16): 12 bits, -2048..=2047, prefix "#", "bound";
-    /// `@0`..`@16777215`: index of an instruction; the assembler also takes `@label`.
+    /// Index of an instruction. The assembler also takes a label: `@name`.
     CodeAddr(u32): 24 bits, 0..=16777215, prefix "@", "code address";
-    /// `0`..`16777215`: iterations of a loop.
+    /// Iterations of a loop.
     Trips(u32): 24 bits, 0..=16777215, prefix "", "trip count";
-    /// `%0`..`%65535`: entry of the image's name table (region, probe, assertion, trap message).
+    /// Entry of the image's name table: region, probe, assertion, message of a trap. The assembler also takes the name: `"conv"`.
     NameId(u16): 16 bits, 0..=65535, prefix "%", "name";
+}
+
+impl serde::Serialize for SReg {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+impl<'de> serde::Deserialize<'de> for SReg {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        SReg::parse(&text).map_err(serde::de::Error::custom)
+    }
 }
 
 /// Operands that are one of a list of words.
@@ -194,7 +227,11 @@ macro_rules! word_operand {
         impl Operand for $Ty {
             const BITS: u32 = $bits;
             const NAME: &'static str = $name;
-            const PROSE: &'static str = concat!($($doc),*, $( " `", stringify!($word), "`:", $($vdoc,)* )*).trim_ascii();
+            const FORMS: &'static str = concat!("one of", $( " `", stringify!($word), "`", )*);
+            const PROSE: &'static str = concat!($($doc),*).trim_ascii();
+            const ENCODING: &'static str = "the value in the list";
+            const VALUES: &'static [WordInfo] =
+                &[ $( WordInfo { bits: $value, word: stringify!($word), prose: Self::$Variant.prose() }, )* ];
             fn to_bits(self) -> u64 {
                 self as u64
             }
@@ -383,7 +420,9 @@ impl fmt::Display for Dirs {
 impl Operand for Dirs {
     const BITS: u32 = 4;
     const NAME: &'static str = "directions";
-    const PROSE: &'static str = "`n`, `e`, `s`, `w` or several in that order: the neighbours that receive.";
+    const FORMS: &'static str = "`n`, `e`, `s`, `w`, or several in that order";
+    const PROSE: &'static str = "The neighbours that receive.";
+    const ENCODING: &'static str = "bit 0: north, bit 1: east, bit 2: south, bit 3: west; at least one";
     fn to_bits(self) -> u64 {
         self.0 as u64
     }
@@ -466,8 +505,10 @@ impl fmt::Display for Engines {
 impl Operand for Engines {
     const BITS: u32 = 6;
     const NAME: &'static str = "engines";
-    const PROSE: &'static str =
-        "`all`, or of `flow_in`, `flow_out`, `broadcast`, `rau`, `dma_in`, `dma_out` those meant, with `|` between.";
+    const FORMS: &'static str =
+        "`all`, or of `flow_in`, `flow_out`, `broadcast`, `rau`, `dma_in`, `dma_out` those meant with `|` between";
+    const PROSE: &'static str = "Engines to wait for.";
+    const ENCODING: &'static str = "one bit an engine, from bit 0 in that order; at least one";
     fn to_bits(self) -> u64 {
         self.0 as u64
     }
@@ -498,6 +539,11 @@ pub enum Tiles {
 
 impl Tiles {
     const ALL_BITS: u64 = (1 << 24) - 1;
+
+    /// Checks and makes a count.
+    pub fn count(n: i64) -> Result<Self, OperandError> {
+        in_range::<Self>(n, 0, Self::ALL_BITS as i64 - 1).map(|n| Tiles::Count(n as u32))
+    }
 }
 impl fmt::Display for Tiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -510,8 +556,10 @@ impl fmt::Display for Tiles {
 impl Operand for Tiles {
     const BITS: u32 = 24;
     const NAME: &'static str = "tiles";
+    const FORMS: &'static str = "`0`..`16777214`, or `all`";
     const PROSE: &'static str =
         "`n`: until tile n, counted from 1, has landed or left; `all`: until the transfer is done.";
+    const ENCODING: &'static str = "the number; all ones: `all`";
     fn to_bits(self) -> u64 {
         match self {
             Tiles::Count(n) => n as u64,
@@ -529,8 +577,7 @@ impl Operand for Tiles {
         if text == "all" {
             return Ok(Tiles::All);
         }
-        let n = number(text).ok_or_else(|| bad_text::<Self>(text))?;
-        in_range::<Self>(n, 0, Self::ALL_BITS as i64 - 1).map(|n| Tiles::Count(n as u32))
+        Self::count(number(text).ok_or_else(|| bad_text::<Self>(text))?)
     }
 }
 
@@ -547,6 +594,14 @@ pub type SSrc = ScalarSrc<32>;
 /// A register or a 16-bit immediate.
 pub type SSrc16 = ScalarSrc<16>;
 
+impl<const N: u32> ScalarSrc<N> {
+    /// Checks and makes an immediate: `N` bits, signed. 32-bit ones may also be given unsigned, since addresses and masks
+    /// read better so.
+    pub fn imm(value: i64) -> Result<Self, OperandError> {
+        let max = if N == 32 { u32::MAX as i64 } else { (1 << (N - 1)) - 1 };
+        in_range::<Self>(value, -(1 << (N - 1)), max).map(|v| ScalarSrc::Imm(v as i32))
+    }
+}
 impl<const N: u32> fmt::Display for ScalarSrc<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -558,10 +613,17 @@ impl<const N: u32> fmt::Display for ScalarSrc<N> {
 impl<const N: u32> Operand for ScalarSrc<N> {
     const BITS: u32 = N + 1;
     const NAME: &'static str = if N == 32 { "scalar source" } else { "short scalar source" };
+    const FORMS: &'static str =
+        if N == 32 { "`s0`..`s31`, or `#-2147483648`..`#4294967295`" } else { "`s0`..`s31`, or `#-32768`..`#32767`" };
     const PROSE: &'static str = if N == 32 {
-        "`s0`..`s31`, or `#n` with a 32-bit number."
+        "A scalar register or a 32-bit number; numbers over `#2147483647` are read as unsigned and printed as signed."
     } else {
-        "`s0`..`s31`, or `#n` with a 16-bit signed number."
+        "A scalar register or a 16-bit signed number."
+    };
+    const ENCODING: &'static str = if N == 32 {
+        "bit 32: immediate in bits 0..32, else register"
+    } else {
+        "bit 16: immediate in bits 0..16, else register"
     };
     fn to_bits(self) -> u64 {
         match self {
@@ -581,12 +643,7 @@ impl<const N: u32> Operand for ScalarSrc<N> {
     }
     fn parse(text: &str) -> Result<Self, OperandError> {
         match text.strip_prefix('#') {
-            Some(digits) => {
-                let value = number(digits).ok_or_else(|| bad_text::<Self>(text))?;
-                // 32-bit immediates may be written unsigned: addresses and masks read better so.
-                let max = if N == 32 { u32::MAX as i64 } else { (1 << (N - 1)) - 1 };
-                in_range::<Self>(value, -(1 << (N - 1)), max).map(|v| ScalarSrc::Imm(v as i32))
-            }
+            Some(digits) => Self::imm(number(digits).ok_or_else(|| bad_text::<Self>(text))?),
             None => SReg::parse(text).map(ScalarSrc::Reg).map_err(|_| bad_text::<Self>(text)),
         }
     }
@@ -704,8 +761,11 @@ impl fmt::Display for Lrm {
 impl Operand for Lrm {
     const BITS: u32 = 15;
     const NAME: &'static str = "local memory";
-    const PROSE: &'static str =
-        "`[addr]` (bytes 0..4096) or `[s0+offset]`..`[s7+offset]` (up to 511 widths); `.h` half-word, `.b` byte lane.";
+    const FORMS: &'static str = Lrm::EXPECTED;
+    const PROSE: &'static str = "Local memory at a byte address 0..4096, the same in every PE, or at the address in `s0`..`s7` plus up to 511 widths. \
+         A multiple of the width. Without a suffix a word, `.h` a half-word, `.b` a byte.";
+    const ENCODING: &'static str = "bit 14: based; bits 12..14: width (0 word, 1 half-word, 2 byte); bits 0..12: byte address, or \
+         bits 9..12: base register and bits 0..9: offset in widths";
     fn to_bits(self) -> u64 {
         match self {
             Lrm::Abs { width, addr } => (width as u64) << 12 | addr as u64,
@@ -759,7 +819,11 @@ impl fmt::Display for Dst {
 impl Operand for Dst {
     const BITS: u32 = 16;
     const NAME: &'static str = "destination";
-    const PROSE: &'static str = "local memory in any width, or `a0`..`a15`.";
+    const FORMS: &'static str =
+        "`[addr]` or `[s0+offset]` with `.h` or `.b` behind for half-words and bytes, or `a0`..`a15`";
+    const PROSE: &'static str =
+        "Local memory in any width, or an accumulator. Narrow writes leave the other lanes of the word.";
+    const ENCODING: &'static str = "bit 15 clear: local memory in bits 0..15; set: accumulator in bits 0..4";
     fn to_bits(self) -> u64 {
         match self {
             Dst::Lrm(lrm) => lrm.to_bits(),
@@ -859,9 +923,14 @@ impl fmt::Display for Src {
 impl Operand for Src {
     const BITS: u32 = 16;
     const NAME: &'static str = "source";
-    const PROSE: &'static str = "local memory in any width; `#n` in -8192..=8191; `a0`..`a15`; `port.n`, `port.e`, `port.s`, `port.w`; \
-         `s0`..`s31`; `bc` (head word of the broadcast queue, taken), `bc.b0`..`bc.b3`, `bc.h0`, `bc.h1` (a lane of it, taken with `!` behind); \
-         `q_row`; `q_col`.";
+    const FORMS: &'static str = "`[addr]`, `[s0+offset]` (`.h`, `.b` behind), `#-8192`..`#8191`, `a0`..`a15`, `port.n` (`e`, `s`, `w`), \
+         `s0`..`s31`, `bc`, `bc.b0`..`bc.b3`, `bc.h0`, `bc.h1` (`!` behind), `q_row` or `q_col`";
+    const PROSE: &'static str = "Local memory in any width, sign-extended; a number; an accumulator; the port that the neighbour on that side \
+         writes; a scalar register, the same in every PE; `bc`, the head word of the broadcast queue, taken; `bc.b0`.., `bc.h0`.., a \
+         sign-extended lane of it, taken only with `!` behind; row and column of the PE.";
+    const ENCODING: &'static str = "bits 14..16 are 0 or 1: local memory in bits 0..15; 2: number in bits 0..14; 3: by bits 10..14 \
+         0: accumulator, 1: port (n, e, s, w), 2: scalar register, 3: broadcast (bits 3..5 width, 1..3 lane, 0 taken), 4: `q_row`, \
+         5: `q_col`";
     fn to_bits(self) -> u64 {
         const SPECIAL: u64 = 3 << 14;
         match self {

@@ -3,8 +3,19 @@
 //! A [`Target`] is valid by construction: it comes from a [`TargetSpec`] (plain data, all fields public) by
 //! [`TargetSpec::build`], from a preset, or from text. Nothing here simulates.
 
+mod build;
+mod builder;
+mod error;
+mod file;
+mod presets;
+mod quantity;
+mod rate;
+mod text;
 mod timing;
 
+pub use builder::TargetBuilder;
+pub use error::{Problem, TargetError};
+pub use presets::{PRESETS, QC_N, QC_P, QC_U, QC_U_NARROW};
 pub use timing::{Param, Standing, Timing};
 
 use std::borrow::Cow;
@@ -21,7 +32,7 @@ pub struct TargetSpec {
     pub rows: u32,
     /// Columns of PEs, without the border columns.
     pub cols: u32,
-    /// Border columns on each of the west and east sides.
+    /// Border columns on each of the west and east sides; with them a row has at most 64.
     pub border: u32,
     /// int8 multiply-accumulates per PE and cycle: 8 or 16.
     pub macs_per_pe: u32,
@@ -42,30 +53,25 @@ pub struct TargetSpec {
     pub timing: Timing,
 }
 
-/// A machine whose sizes and costs are consistent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A machine whose sizes and costs are legal.
+///
+/// Serialised as its [`TargetSpec`]; read from the same fields, of which a `base` (any text that [`FromStr`] takes) may
+/// stand for those not given.
+///
+/// [`FromStr`]: std::str::FromStr
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "file::TargetFile", into = "TargetSpec")]
 pub struct Target(TargetSpec);
-
-/// The product `QC-U`: 32 x 32 PEs of 16 MACs at 1.7 GHz.
-pub const QC_U: Target = Target(TargetSpec {
-    product: Cow::Borrowed("QC-U"),
-    rows: 32,
-    cols: 32,
-    border: 4,
-    macs_per_pe: 16,
-    clock_mhz: 1700,
-    ocm_bytes: 16 << 20,
-    lrm_bytes: 4 << 10,
-    ext_read_mb_s: 128_000,
-    ext_write_mb_s: 128_000,
-    cores: 1,
-    timing: Timing::QC_U,
-});
 
 impl Target {
     /// The sizes and costs.
     pub const fn spec(&self) -> &TargetSpec {
         &self.0
+    }
+
+    /// The sizes and costs, to change and build again.
+    pub fn into_spec(self) -> TargetSpec {
+        self.0
     }
 
     /// Issue cycles of an instruction whose cost is `param` on this machine: PEs with fewer than 16 MACs take longer.
@@ -82,5 +88,19 @@ impl Target {
     /// PEs of the array, without the border.
     pub const fn pes(&self) -> u32 {
         self.0.rows * self.0.cols
+    }
+}
+
+impl From<Target> for TargetSpec {
+    fn from(target: Target) -> Self {
+        target.0
+    }
+}
+
+impl TryFrom<TargetSpec> for Target {
+    type Error = TargetError;
+
+    fn try_from(spec: TargetSpec) -> Result<Self, TargetError> {
+        spec.build()
     }
 }

@@ -146,6 +146,11 @@ macro_rules! define_timing {
             /// Every parameter in table order.
             pub const ALL: &'static [Param] = &[ $( Param::$name, )* ];
 
+            /// The parameter of that name.
+            pub fn from_name(name: &str) -> Option<Param> {
+                Self::ALL.iter().copied().find(|param| param.name() == name)
+            }
+
             /// The field's name.
             pub const fn name(self) -> &'static str {
                 match self { $( Param::$name => stringify!($name), )* }
@@ -161,6 +166,12 @@ macro_rules! define_timing {
             /// The values a target may give it.
             pub const fn range(self) -> std::ops::RangeInclusive<u32> {
                 match self { $( Param::$name => $range, )* }
+            }
+            /// What is said of a value outside the range where no value can be printed, at compile time.
+            pub(super) const fn complaint(self) -> &'static str {
+                match self {
+                    $( Param::$name => concat!("target: `", stringify!($name), "` is outside ", stringify!($range)), )*
+                }
             }
             /// One sentence on what it is.
             pub const fn prose(self) -> &'static str {
