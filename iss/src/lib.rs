@@ -4,4 +4,5 @@ pub mod builder;
 pub mod image;
 pub mod isa;
 pub mod profile;
+pub mod sim;
 pub mod target;

@@ -12,5 +12,5 @@ mod timeline;
 pub use cause::StallCause;
 pub use data::{ClassUse, EngineUse, Profile, Region, Table};
 pub use error::ProfileError;
-pub use recorder::{Recorder, RegionName, RegionRef};
+pub use recorder::{Recorder, RegionName, RegionRef, Work};
 pub use timeline::{Dropped, RegionSpan, StallSpan, Timeline, TransferSpan};

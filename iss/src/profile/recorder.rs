@@ -22,6 +22,21 @@ pub struct RegionName(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RegionRef(u32);
 
+/// What one transfer did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Cycle at which its engine turned to it.
+    pub start: u64,
+    /// Cycle at which the last byte had moved.
+    pub end: u64,
+    /// Cycles between the two during which the engine was busy: a flow may wait for the program in between.
+    pub busy: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Tiles (flow), entries (broadcast), accesses (RAU) or rows (DMA).
+    pub tiles: u64,
+}
+
 /// What the whole run has counted so far, or a region's share of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
@@ -294,34 +309,31 @@ impl Recorder {
 
     /// `engine` moved `bytes` in `tiles` from `start` to `end`, issued in the region that is open now.
     pub fn transfer(&mut self, engine: Engine, start: u64, end: u64, bytes: u64, tiles: u64, label: &str) {
-        self.transfer_from(self.current_region(), engine, start, end, bytes, tiles, label);
+        let work = Work { start, end, busy: end.saturating_sub(start), bytes, tiles };
+        self.transfer_from(self.current_region(), engine, work, label);
     }
 
     /// As [`transfer`](Self::transfer), issued in `region`: for transfers that are reported when they end.
     ///
     /// An engine's transfers come in the order of their starts; where they overlap, as those of a DMA may, the overlap is
     /// busy once, and belongs to the earlier one's region.
-    #[expect(clippy::too_many_arguments, reason = "the fields of one event, none of them a flag")]
-    pub fn transfer_from(
-        &mut self,
-        region: RegionRef,
-        engine: Engine,
-        start: u64,
-        end: u64,
-        bytes: u64,
-        tiles: u64,
-        label: &str,
-    ) {
+    pub fn transfer_from(&mut self, region: RegionRef, engine: Engine, work: Work, label: &str) {
+        let Work { start, end, busy, bytes, tiles } = work;
         let covered = &mut self.covered[engine as usize];
         let counters = &mut self.nodes[region.0 as usize].engines[engine as usize];
         counters.transfers += 1;
         counters.tiles += tiles;
         counters.bytes += bytes;
-        counters.busy += end.saturating_sub(start.max(*covered));
+        counters.busy += busy.saturating_sub(covered.saturating_sub(start));
         *covered = end.max(*covered);
         if let Some(timeline) = &mut self.timeline {
             timeline.transfer(TransferSpan { engine, label: label.to_owned(), start, end, bytes, tiles });
         }
+    }
+
+    /// Whether events are recorded: their labels are not worth making otherwise.
+    pub fn has_timeline(&self) -> bool {
+        self.timeline.is_some()
     }
 
     /// Ends the run at cycle `total`. Regions still open end there too.
@@ -476,7 +488,12 @@ mod tests {
         let issuer = recorder.current_region();
         recorder.transfer(Engine::DmaIn, 0, 300, 640, 1, "x");
         leave(&mut recorder);
-        recorder.transfer_from(issuer, Engine::DmaIn, 10, 310, 64, 1, "y");
+        recorder.transfer_from(
+            issuer,
+            Engine::DmaIn,
+            Work { start: 10, end: 310, busy: 300, bytes: 64, tiles: 1 },
+            "y",
+        );
         recorder.transfer(Engine::DmaIn, 400, 410, 6, 1, "z");
         recorder.transfer(Engine::FlowIn, 0, 56, 1024, 1, "x");
         let profile = finish(recorder);

@@ -1,7 +1,7 @@
 //! What each instruction does: scalar and control effects at once, array effects as micro-ops in the trace, transfers
 //! through `transfer`. One method per row of the table.
 
-use super::array::{AluOp, PredOp, RDst, RSrc, Table, Uop};
+use super::array::{BinaryOp, Dest, Mac, MacWidth, Place, Source, Uop};
 use super::engine::descriptor::{Descriptor, Stream};
 use super::machine::{Fault, Late, Machine, ProbeRecord};
 use super::trap::{Access, Memory, TrapCause};
@@ -10,9 +10,6 @@ use crate::isa::{Class, Exec};
 use crate::profile::StallCause;
 
 type Outcome = Result<(), Fault>;
-
-/// Regions may nest so deep.
-const MAX_REGIONS: usize = 64;
 
 fn holds(cond: Cond, a: i32, b: i32) -> bool {
     let (ua, ub) = (a as u32, b as u32);
@@ -64,7 +61,9 @@ impl Machine {
         };
         let size = self.target.spec().lrm_bytes;
         if address < 0 || address + len as i64 > size as i64 {
-            return Err(TrapCause::Address { memory: Memory::Lrm, address, bytes: len as u64, size: size as u64 }.into());
+            return Err(
+                TrapCause::Address { memory: Memory::Lrm, address, bytes: len as u64, size: size as u64 }.into()
+            );
         }
         let start = address as u32;
         if !start.is_multiple_of(align) {
@@ -76,7 +75,7 @@ impl Machine {
         if self.late_until > self.now {
             self.wait_late(|late| matches!(late, Late::Lrm { start: s, end } if s < start + len && start < end));
         }
-        self.recorder.touch_lrm(start + len);
+        self.recorder.touch_lrm((start + len) as u64);
         Ok(start)
     }
 
@@ -89,31 +88,29 @@ impl Machine {
     }
 
     #[inline(always)]
-    fn source(&mut self, src: Src) -> Result<RSrc, Fault> {
+    fn place(&mut self, at: Lrm, access: Access) -> Result<Place, Fault> {
+        let width = at.width();
+        let addr = self.lrm(at, width.bytes(), width.bytes(), access)?;
+        Ok(Place { width, addr })
+    }
+
+    #[inline(always)]
+    fn source(&mut self, src: Src) -> Result<Source, Fault> {
         Ok(match src {
-            Src::Lrm(at) => {
-                let width = at.width();
-                let address = self.lrm(at, width.bytes(), width.bytes(), Access::Read)?;
-                let (word, lane) = ((address / 4) as u16, (address % 4 / width.bytes()) as u8);
-                match width {
-                    Width::Word => RSrc::Word(word),
-                    Width::Half => RSrc::Half { word, lane },
-                    Width::Byte => RSrc::Byte { word, lane },
-                }
-            }
-            Src::Imm(v) => RSrc::Splat(v as i32),
-            Src::Acc(acc) => RSrc::Acc(self.acc(acc, 1)),
-            Src::Port(dir) => RSrc::Port(dir as u8),
-            Src::Scalar(r) => RSrc::Splat(self.scalar(r)),
-            Src::Broadcast(read) => RSrc::Splat(self.take_broadcast_lane(read)?),
-            Src::QRow => RSrc::QRow,
-            Src::QCol => RSrc::QCol,
+            Src::Lrm(at) => Source::Lrm(self.place(at, Access::Read)?),
+            Src::Imm(v) => Source::Splat(v as i32),
+            Src::Acc(acc) => Source::Acc(self.acc(acc, 1)),
+            Src::Port(dir) => Source::Port(dir),
+            Src::Scalar(r) => Source::Splat(self.scalar(r)),
+            Src::Broadcast(read) => Source::Splat(self.take_broadcast_lane(read)?),
+            Src::QRow => Source::QRow,
+            Src::QCol => Source::QCol,
         })
     }
 
     /// Two sources; the broadcast queue is read last, when every other operand is there.
     #[inline(always)]
-    fn sources(&mut self, a: Src, b: Src) -> Result<(RSrc, RSrc), Fault> {
+    fn sources(&mut self, a: Src, b: Src) -> Result<(Source, Source), Fault> {
         if matches!(a, Src::Broadcast(_)) {
             let b = self.source(b)?;
             Ok((self.source(a)?, b))
@@ -124,19 +121,10 @@ impl Machine {
     }
 
     #[inline(always)]
-    fn destination(&mut self, dst: Dst) -> Result<RDst, Fault> {
+    fn destination(&mut self, dst: Dst) -> Result<Dest, Fault> {
         Ok(match dst {
-            Dst::Acc(acc) => RDst::Acc(self.acc(acc, 1)),
-            Dst::Lrm(at) => {
-                let width = at.width();
-                let address = self.lrm(at, width.bytes(), width.bytes(), Access::Write)?;
-                let (word, lane) = ((address / 4) as u16, (address % 4 / width.bytes()) as u8);
-                match width {
-                    Width::Word => RDst::Word(word),
-                    Width::Half => RDst::Half { word, lane },
-                    Width::Byte => RDst::Byte { word, lane },
-                }
-            }
+            Dst::Acc(acc) => Dest::Acc(self.acc(acc, 1)),
+            Dst::Lrm(at) => Dest::Lrm(self.place(at, Access::Write)?),
         })
     }
 
@@ -148,21 +136,19 @@ impl Machine {
     }
 
     #[inline(always)]
-    fn alu(&mut self, op: AluOp, dst: Dst, a: Src, b: Src) -> Outcome {
+    fn alu(&mut self, op: BinaryOp, dst: Dst, a: Src, b: Src) -> Outcome {
         let dst = self.destination(dst)?;
         let (a, b) = self.sources(a, b)?;
-        self.push_uop(Uop::Alu { op, dst, a, b })
+        self.push_uop(Uop::Binary { op, dst, a, b })
     }
 
     /// `exp` and `log`: the result comes late.
-    fn transcendental(&mut self, dst: Dst, a: Src, make: impl FnOnce(RDst, RSrc) -> Uop) -> Outcome {
+    fn transcendental(&mut self, dst: Dst, a: Src, make: impl FnOnce(Dest, Source) -> Uop) -> Outcome {
         let to = self.destination(dst)?;
         let a = self.source(a)?;
         let late = match to {
-            RDst::Acc(n) => Late::Acc(n),
-            RDst::Word(w) | RDst::Half { word: w, .. } | RDst::Byte { word: w, .. } => {
-                Late::Lrm { start: w as u32 * 4, end: w as u32 * 4 + 4 }
-            }
+            Dest::Acc(n) => Late::Acc(n),
+            Dest::Lrm(Place { width, addr }) => Late::Lrm { start: addr, end: addr + width.bytes() },
         };
         let ready = self.now + self.timing.transcendental_latency as u64;
         self.push_uop(make(to, a))?;
@@ -227,27 +213,32 @@ impl Machine {
         Ok(value)
     }
 
-    /// The operands of a MAC step: local word, shape-dependent length; accumulators.
-    fn mac_operands(&mut self, shape: MacShape, acc: Acc, a: Lrm, elem: u32) -> Result<(u32, u8), Fault> {
+    /// A MAC step of any width and shape.
+    #[inline(always)]
+    fn mac(&mut self, width: MacWidth, shape: MacShape, acc: Acc, a: Lrm) -> Outcome {
+        let elem = if width == MacWidth::W8x8 { 1 } else { 2 };
         let (len, align, accs) = match shape {
             MacShape::Dot => (16 * elem, 16, 1),
             MacShape::Mat4 => (4 * elem, 4, 4),
             MacShape::Outer => (elem, elem, 16),
         };
-        let address = self.lrm(a, len, align, Access::Read)?;
+        let addr = self.lrm(a, len, align, Access::Read)?;
         let acc = self.acc(acc, accs);
+        let mut weights = [0; 32];
+        let weights = &mut weights[..width.weight_bytes()];
+        for entry in weights.chunks_exact_mut(Stream::ENTRY as usize) {
+            entry.copy_from_slice(&self.take_broadcast()?);
+        }
         self.recorder.mac_products(16 * self.target.pes() as u64);
-        Ok((address, acc))
+        self.issue();
+        self.trace.push_mac(Mac { width, shape, acc, addr }, weights);
+        self.bound_trace()
     }
 
     // ---- names ----
 
     pub(super) fn name(&self, id: NameId) -> String {
         self.names.get(id.get() as usize).cloned().unwrap_or_else(|| id.to_string())
-    }
-
-    fn predicate(&mut self, op: PredOp) -> Outcome {
-        self.push_uop(Uop::Pred(op))
     }
 }
 
@@ -264,7 +255,7 @@ macro_rules! alu_rows {
     ($($name:ident = $op:ident;)*) => { $(
         #[inline(always)]
         fn $name(&mut self, dst: Dst, a: Src, b: Src) -> Outcome {
-            self.alu(AluOp::$op, dst, a, b)
+            self.alu(BinaryOp::$op, dst, a, b)
         }
     )* };
 }
@@ -280,9 +271,6 @@ impl Exec for Machine {
         Ok(())
     }
     fn nop(&mut self) -> Outcome {
-        if let Some(reason) = self.illegal.get(&self.current_pc()) {
-            return Err(TrapCause::IllegalInstruction { reason: reason.clone() }.into());
-        }
         self.issue();
         Ok(())
     }
@@ -367,26 +355,26 @@ impl Exec for Machine {
             return Err(TrapCause::StackOverflow { stack: "predicate", depth }.into());
         }
         self.predicates += 1;
-        self.predicate(PredOp::Push)
+        self.push_uop(Uop::Push)
     }
     fn p_else(&mut self) -> Outcome {
         if self.predicates == 0 {
             return Err(TrapCause::StackUnderflow { stack: "predicate" }.into());
         }
-        self.predicate(PredOp::Else)
+        self.push_uop(Uop::Else)
     }
     fn p_pop(&mut self) -> Outcome {
         if self.predicates == 0 {
             return Err(TrapCause::StackUnderflow { stack: "predicate" }.into());
         }
         self.predicates -= 1;
-        self.predicate(PredOp::Pop)
+        self.push_uop(Uop::Pop)
     }
     fn p_disable(&mut self) -> Outcome {
-        self.predicate(PredOp::Disable)
+        self.push_uop(Uop::Disable)
     }
     fn p_enable(&mut self) -> Outcome {
-        self.predicate(PredOp::Enable)
+        self.push_uop(Uop::Enable)
     }
     fn p_any(&mut self, dst: SReg) -> Outcome {
         self.scalar(dst);
@@ -399,7 +387,9 @@ impl Exec for Machine {
     }
 
     fn mov(&mut self, dst: Dst, a: Src) -> Outcome {
-        self.alu(AluOp::Mov, dst, a, Src::Imm(0))
+        let dst = self.destination(dst)?;
+        let a = self.source(a)?;
+        self.push_uop(Uop::Mov { dst, a })
     }
     alu_rows! {
         add = Add;
@@ -414,12 +404,14 @@ impl Exec for Machine {
         max = Max;
     }
     fn abs(&mut self, dst: Dst, a: Src) -> Outcome {
-        self.alu(AluOp::Abs, dst, a, Src::Imm(0))
+        let dst = self.destination(dst)?;
+        let a = self.source(a)?;
+        self.push_uop(Uop::Abs { dst, a })
     }
     fn clip(&mut self, dst: Dst, a: Src, lo: Bound, hi: Bound) -> Outcome {
         let dst = self.destination(dst)?;
         let a = self.source(a)?;
-        self.push_uop(Uop::Clip { dst, a, lo: lo.get() as i32, hi: hi.get() as i32 })
+        self.push_uop(Uop::Clip { dst, a, lo: lo.get(), hi: hi.get() })
     }
     fn cmp(&mut self, cond: Cond, a: Src, b: Src) -> Outcome {
         let (a, b) = self.sources(a, b)?;
@@ -440,7 +432,7 @@ impl Exec for Machine {
         let width = table.width();
         let base = self.lrm(table, width.bytes() << bits.get(), width.bytes(), Access::Read)?;
         let idx = self.source(idx)?;
-        self.push_uop(Uop::Lut { dst, idx, table: Table { base: base as u16, width, mask: (1 << bits.get()) - 1 } })
+        self.push_uop(Uop::Lut { dst, idx, table: Place { width, addr: base }, bits: bits.get() })
     }
     fn fx_mul(&mut self, dst: Dst, a: Src, b: Src, shift: Shift) -> Outcome {
         let dst = self.destination(dst)?;
@@ -476,23 +468,13 @@ impl Exec for Machine {
 
     #[inline(always)]
     fn mac8(&mut self, shape: MacShape, acc: Acc, a: Lrm) -> Outcome {
-        let (address, acc) = self.mac_operands(shape, acc, a, 1)?;
-        let entry = self.take_broadcast()?;
-        let weights = self.trace.push_weights8(&entry);
-        self.push_uop(Uop::Mac8 { shape, acc, a: address as u16, weights })
+        self.mac(MacWidth::W8x8, shape, acc, a)
     }
     fn mac16x8(&mut self, shape: MacShape, acc: Acc, a: Lrm) -> Outcome {
-        let (address, acc) = self.mac_operands(shape, acc, a, 2)?;
-        let entry = self.take_broadcast()?;
-        let weights = self.trace.push_weights8(&entry);
-        self.push_uop(Uop::Mac16x8 { shape, acc, a: address as u16, weights })
+        self.mac(MacWidth::W16x8, shape, acc, a)
     }
     fn mac16(&mut self, shape: MacShape, acc: Acc, a: Lrm) -> Outcome {
-        let (address, acc) = self.mac_operands(shape, acc, a, 2)?;
-        let low = self.take_broadcast()?;
-        let high = self.take_broadcast()?;
-        let weights = self.trace.push_weights16(&low, &high);
-        self.push_uop(Uop::Mac16 { shape, acc, a: address as u16, weights })
+        self.mac(MacWidth::W16x16, shape, acc, a)
     }
 
     fn d_clear(&mut self, desc: DReg) -> Outcome {
@@ -545,20 +527,16 @@ impl Exec for Machine {
     }
 
     fn region(&mut self, name: NameId) -> Outcome {
-        if self.regions.len() >= MAX_REGIONS {
-            return Err(TrapCause::RegionDepth { depth: MAX_REGIONS }.into());
-        }
         self.issue();
         self.regions.push(name);
         let name = self.name(name);
-        self.recorder.enter(&name, self.now);
-        Ok(())
+        // The recorder also bounds how many different paths of regions a run may have.
+        self.recorder.enter(&name, self.now).map_err(|error| TrapCause::Regions { reason: error.to_string() }.into())
     }
     fn region_end(&mut self) -> Outcome {
         self.issue();
-        self.regions.pop().ok_or(TrapCause::RegionUnderflow)?;
-        self.recorder.leave(self.now).map_err(|_| TrapCause::RegionUnderflow)?;
-        Ok(())
+        self.regions.pop();
+        self.recorder.leave(self.now).map_err(|error| TrapCause::Regions { reason: error.to_string() }.into())
     }
     fn probe(&mut self, name: NameId, a: Src) -> Outcome {
         self.issue();
@@ -567,12 +545,8 @@ impl Exec for Machine {
         }
         let a = self.marker_source(a)?;
         self.flush()?;
-        let record = ProbeRecord {
-            name: self.name(name),
-            pc: self.current_pc(),
-            cycle: self.now,
-            grid: self.grid_of(a),
-        };
+        let record =
+            ProbeRecord { name: self.name(name), pc: self.current_pc(), cycle: self.now, grid: self.grid_of(a) };
         self.probes.push(record);
         Ok(())
     }
@@ -594,28 +568,12 @@ impl Exec for Machine {
 
 impl Machine {
     /// A marker's source: read without waiting, so that a marker never changes the cycles.
-    pub(super) fn marker_source(&mut self, src: Src) -> Result<RSrc, Fault> {
+    pub(super) fn marker_source(&mut self, src: Src) -> Result<Source, Fault> {
+        let scalars_late = self.replace_scalars_late(0);
         let late_until = std::mem::replace(&mut self.late_until, 0);
-        let now = self.now;
-        let source = match src {
-            Src::Scalar(r) => Ok(RSrc::Splat(self.scalars[r.get() as usize])),
-            Src::Lrm(Lrm::Rel { width, base, offset }) => {
-                let address = self.scalars[base as usize] as i64 + offset as i64;
-                match u32::try_from(address).ok().and_then(|a| Lrm::abs(width, a).ok()) {
-                    Some(at) => self.source(Src::Lrm(at)),
-                    None => Err(TrapCause::Address {
-                        memory: Memory::Lrm,
-                        address,
-                        bytes: width.bytes() as u64,
-                        size: self.target.spec().lrm_bytes as u64,
-                    }
-                    .into()),
-                }
-            }
-            src => self.source(src),
-        };
+        let source = self.source(src);
         self.late_until = late_until;
-        debug_assert_eq!(now, self.now, "a marker took time");
+        self.replace_scalars_late(scalars_late);
         source
     }
 }

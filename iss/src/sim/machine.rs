@@ -4,9 +4,7 @@
 //! group by group when something must see their results (`flush`). Cycles are exact all the same, since they depend on
 //! array data only through the any-PE test and RAU indices, and both flush.
 
-use std::collections::HashMap;
-
-use super::array::{Array, SimdPath, TraceBuffer};
+use super::array::{Array, Geometry, SimdPath, TraceBuffer};
 use super::engine::broadcast::BroadcastQueue;
 use super::engine::descriptor::Descriptor;
 use super::engine::dma::DmaChannel;
@@ -16,6 +14,7 @@ use super::hazard::LrmMarks;
 use super::memory::ByteMemory;
 use super::options::Options;
 use super::trap::{Memory, TrapCause};
+use crate::image::{Image, LineTable};
 use crate::isa::operand::{Engine, NameId, SReg};
 use crate::isa::{Class, Inst};
 use crate::profile::{Recorder, StallCause};
@@ -75,18 +74,17 @@ pub struct Machine {
     pub(super) target: Target,
     pub(super) timing: Timing,
     pub(super) code: Vec<Op>,
-    /// Words that are no instruction, by position: executing one is a fault, carrying one is not.
-    pub(super) illegal: HashMap<u32, String>,
     pub(super) names: Vec<String>,
+    pub(super) lines: LineTable,
     pub(super) options: Options,
-    pub(super) path: SimdPath,
-    pub(super) threads: usize,
 
     pub(super) pc: u32,
     next_pc: u32,
     /// Cycle at which the next instruction may issue.
     pub(super) now: u64,
     pub(super) executed: u64,
+    /// Cycles of stalls so far.
+    pub(super) stalled: u64,
     op: Op,
     pub(super) scalars: [i32; 32],
     /// Scalars that come late: cycle from which each may be read, and the class that a wait for it is charged to.
@@ -125,39 +123,33 @@ pub struct Machine {
 const NO_LOOP: u32 = u32::MAX;
 
 impl Machine {
-    pub(super) fn new(
-        target: Target,
-        words: &[u64],
-        names: Vec<String>,
-        options: Options,
-        ext_bytes: usize,
-        path: SimdPath,
-    ) -> Self {
-        let mut illegal = HashMap::new();
-        let code: Vec<Op> = words
-            .iter()
-            .enumerate()
-            .map(|(pc, word)| {
-                let inst = Inst::decode(*word).unwrap_or_else(|error| {
-                    illegal.insert(pc as u32, error.to_string());
-                    Inst::Nop {}
-                });
-                Op { inst, cycles: target.cycles(inst.cost()), class: inst.class() }
-            })
+    pub(super) fn new(image: &Image, options: Options, ext_bytes: usize) -> Self {
+        let target = image.target().clone();
+        let code: Vec<Op> = image
+            .decode()
+            .into_iter()
+            .map(|inst| Op { inst, cycles: target.cycles(inst.cost()), class: inst.class() })
             .collect();
         let spec = target.spec();
-        let mut array =
-            Array::new(spec.rows as usize, spec.cols as usize, spec.border as usize, spec.lrm_bytes as usize);
+        let geometry = Geometry { rows: spec.rows as usize, cols: spec.cols as usize, border: spec.border as usize };
+        let mut array = Array::new(geometry, spec.lrm_bytes as usize);
+        array.set_path(options.simd.unwrap_or_else(SimdPath::detect));
+        array.set_threads(
+            options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())),
+        );
         array.set_borders(spec.border > 0 && code.iter().any(|op| reads_border(&op.inst)));
-        let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+        let recorder = Recorder::new(&target);
+        let recorder = match options.timeline {
+            0 => recorder,
+            cap => recorder.with_timeline(cap),
+        };
         Self {
             timing: spec.timing,
-            path,
-            threads,
             pc: 0,
             next_pc: 0,
             now: 0,
             executed: 0,
+            stalled: 0,
             op: Op { inst: Inst::Nop {}, cycles: 1, class: Class::Compute },
             scalars: [0; 32],
             scalar_ready: [(0, Class::Compute); 32],
@@ -182,13 +174,13 @@ impl Machine {
             dma_in: DmaChannel::default(),
             dma_out: DmaChannel::default(),
             marks: LrmMarks::new(spec.lrm_bytes as usize),
-            recorder: Recorder::new(&target, options.timeline),
+            recorder,
             regions: Vec::new(),
             probes: Vec::new(),
             halted: false,
             code,
-            illegal,
-            names,
+            names: image.names().to_vec(),
+            lines: image.lines().clone(),
             options,
             target,
         }
@@ -227,6 +219,7 @@ impl Machine {
     pub(super) fn stall_until(&mut self, until: u64, class: Class, cause: StallCause) {
         if until > self.now {
             self.recorder.stall(class, cause, until - self.now);
+            self.stalled += until - self.now;
             self.now = until;
         }
     }
@@ -319,7 +312,7 @@ impl Machine {
         self.scalars[reg.get() as usize]
     }
 
-    /// Writes a scalar; a load still under way to the same register is waited for, since it would land later.
+    /// Writes a scalar.
     #[inline(always)]
     pub(super) fn set_scalar(&mut self, reg: SReg, value: i32) {
         self.scalars[reg.get() as usize] = value;
@@ -330,6 +323,11 @@ impl Machine {
         self.scalars[reg.get() as usize] = value;
         self.scalar_ready[reg.get() as usize] = (ready, class);
         self.scalars_late_until = self.scalars_late_until.max(ready);
+    }
+
+    /// Replaces the cycle until which scalars may be late, to look at one without waiting.
+    pub(super) fn replace_scalars_late(&mut self, until: u64) -> u64 {
+        std::mem::replace(&mut self.scalars_late_until, until)
     }
 
     /// Notes that a result of the array comes at `ready`.
@@ -359,9 +357,9 @@ impl Machine {
         if self.trace.is_empty() {
             return Ok(());
         }
-        let outcome = self.array.run(&self.trace, self.path, self.threads);
+        let outcome = self.array.run(&mut self.trace);
         self.trace.clear();
-        outcome.map_err(|fault| TrapCause::Division { row: fault.row, col: fault.col }.into())
+        outcome.map_err(|fault| TrapCause::Division { row: fault.row as u32, col: fault.col }.into())
     }
 
     /// Runs the trace if it has grown long.

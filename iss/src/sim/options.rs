@@ -17,8 +17,8 @@ pub struct Options {
     pub probes: bool,
     /// Whether `assert` checks.
     pub assertions: bool,
-    /// Whether the profile keeps a timeline.
-    pub timeline: bool,
+    /// Events of each kind that the profile's timeline keeps; 0: no timeline.
+    pub timeline: usize,
     /// Host instructions to use; the best available if `None`.
     pub simd: Option<SimdPath>,
     /// Host threads to use; one per core if `None`.
@@ -34,7 +34,7 @@ impl Default for Options {
             max_probes: 10_000,
             probes: true,
             assertions: true,
-            timeline: false,
+            timeline: 0,
             simd: None,
             threads: None,
         }

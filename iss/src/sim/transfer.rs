@@ -4,8 +4,9 @@
 //! is handed over, DMA and RAU at their start. The hazard rule makes any other moment give the same bytes.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use super::array::Array;
+use super::array::{Array, Place, Source};
 use super::engine::descriptor::{Copy2d, RandomAccess, Stream, Walk};
 use super::engine::dma;
 use super::engine::flow::{Blocked, FlowRun};
@@ -14,9 +15,10 @@ use super::hazard::Footprint;
 use super::machine::{Fault, Machine};
 use super::memory::ByteMemory;
 use super::trap::{Access, Bytes, Memory, TrapCause};
+use crate::image::LineTable;
 use crate::isa::Class;
-use crate::isa::operand::{DReg, Engine, Engines, Tiles, Token};
-use crate::profile::StallCause;
+use crate::isa::operand::{DReg, Engine, Engines, Tiles, Token, Width};
+use crate::profile::{Recorder, RegionRef, StallCause, Work};
 
 type Outcome = Result<(), Fault>;
 
@@ -27,7 +29,8 @@ fn charged(engine: Engine) -> (Class, StallCause) {
         Engine::FlowOut => (Class::DataOcm, StallCause::Store),
         Engine::Broadcast => (Class::DataOcm, StallCause::Broadcast),
         Engine::Rau => (Class::DataOcm, StallCause::Rau),
-        Engine::DmaIn | Engine::DmaOut => (Class::DataExternal, StallCause::Dma),
+        Engine::DmaIn => (Class::DataExternal, StallCause::DmaRead),
+        Engine::DmaOut => (Class::DataExternal, StallCause::DmaWrite),
     }
 }
 
@@ -78,7 +81,8 @@ impl Machine {
     fn in_flight(&self) -> impl Iterator<Item = (Engine, u32, Access, Footprint<'_>)> {
         let flows = |engine: Engine| {
             let list = if engine == Engine::FlowIn { &self.flow_in } else { &self.flow_out };
-            list.runs().map(move |(_, r)| (engine, r.pc, ocm_access(engine, false), Footprint::Walk(&r.walk, r.retired)))
+            list.runs()
+                .map(move |(_, r)| (engine, r.pc, ocm_access(engine, false), Footprint::Walk(&r.walk, r.retired)))
         };
         let streams = self.broadcast.streams().filter(|s| s.token.is_some());
         let dmas = |engine: Engine| {
@@ -88,9 +92,11 @@ impl Machine {
         flows(Engine::FlowIn)
             .chain(flows(Engine::FlowOut))
             .chain(streams.map(|s| (Engine::Broadcast, s.pc, Access::Read, Footprint::Stream(&s.stream))))
-            .chain(self.rau.iter().map(|r| {
-                (Engine::Rau, r.pc, ocm_access(Engine::Rau, r.store), Footprint::Random(&r.access))
-            }))
+            .chain(
+                self.rau
+                    .iter()
+                    .map(|r| (Engine::Rau, r.pc, ocm_access(Engine::Rau, r.store), Footprint::Random(&r.access))),
+            )
             .chain(dmas(Engine::DmaIn))
             .chain(dmas(Engine::DmaOut))
     }
@@ -102,7 +108,9 @@ impl Machine {
                 continue;
             }
             if let Some(range) = footprint.meets(&other_footprint) {
-                return Err(TrapCause::EngineHazard { engine, access, memory: Memory::Ocm, range, other, since_pc }.into());
+                return Err(
+                    TrapCause::EngineHazard { engine, access, memory: Memory::Ocm, range, other, since_pc }.into()
+                );
             }
         }
         Ok(())
@@ -163,8 +171,8 @@ impl Machine {
     pub(super) fn start_flow(&mut self, engine: Engine, desc: DReg, token: Token) -> Outcome {
         self.token_free(token)?;
         let walk = Walk::new(&self.descriptors[desc.get() as usize], engine, self.target.spec())?;
-        let timing = self.timing;
-        let full = self.flows(engine).full_until(self.now, &timing);
+        let (now, timing) = (self.now, self.timing);
+        let full = self.flows(engine).full_until(now, &timing);
         let full = full.map_err(|blocked| self.deadlock(engine, "starting another flow", blocked))?;
         self.stall_on(engine, full.unwrap_or(0));
         self.check_ocm(engine, ocm_access(engine, false), &Footprint::Walk(&walk, 0))?;
@@ -176,9 +184,9 @@ impl Machine {
         self.wait_all_late();
         self.issue();
         self.recorder.touch_ocm(walk.ocm_range().end);
-        let run = FlowRun::new(walk, self.current_pc(), self.now, granted);
-        let handed: Vec<u32> = (0..granted).flat_map(|buffer| run.walk.buffer_tiles(buffer)).collect();
-        self.hand_over(engine, &run.walk, handed.iter().copied())?;
+        let run = FlowRun::new(walk, self.current_pc(), self.recorder.current_region(), self.now, granted);
+        let handed = granted.checked_sub(1).map_or(0, |last| run.walk.buffer_tiles(last).end);
+        self.hand_over(engine, &run.walk, 0..handed)?;
         self.tokens[token.get() as usize] = Some(engine);
         self.flows(engine).start(token.get(), run);
         Ok(())
@@ -189,14 +197,14 @@ impl Machine {
     }
 
     /// Hands the slots of tiles to a flow: marks them, and moves what leaves.
-    fn hand_over(&mut self, engine: Engine, walk: &Walk, tiles: impl Iterator<Item = u32> + Clone) -> Outcome {
+    fn hand_over(&mut self, engine: Engine, walk: &Walk, tiles: Range<u32>) -> Outcome {
         let access = if engine == Engine::FlowIn { Access::Write } else { Access::Read };
         for tile in tiles.clone() {
             self.check_lrm_slot(engine, access, walk.slot(tile), walk.elem)?;
         }
         for tile in tiles.clone() {
             self.marks.mark(access, walk.slot(tile), walk.elem);
-            self.recorder.touch_lrm(walk.slot(tile) + walk.elem);
+            self.recorder.touch_lrm((walk.slot(tile) + walk.elem) as u64);
         }
         if engine == Engine::FlowOut {
             self.flush()?;
@@ -262,13 +270,29 @@ impl Machine {
             fresh.clone().for_each(|tile| load_tile(&mut self.array, &self.ocm, &walk, tile));
         }
         fresh.for_each(|tile| self.marks.unmark(access, walk.slot(tile), walk.elem));
+        self.report_flows(engine);
         if finished {
             self.tokens[token as usize] = None;
-            let run = self.flows(engine).remove(token);
-            let label = self.source_label(run.pc);
-            self.recorder.transfer(engine, run.turned(), run.end(), run.bytes, walk.tiles as u64, &label);
+            self.flows(engine).remove(token);
         }
         Ok(())
+    }
+
+    /// Tells the profile of the flows that are fully timed, in the order of their starts.
+    fn report_flows(&mut self, engine: Engine) {
+        let timing = self.timing;
+        let flows = if engine == Engine::FlowIn { &mut self.flow_in } else { &mut self.flow_out };
+        for run in flows.to_report() {
+            run.reported = true;
+            let work = Work {
+                start: run.turned(),
+                end: run.end(),
+                busy: run.busy(&timing),
+                bytes: run.bytes,
+                tiles: run.walk.tiles as u64,
+            };
+            report(&mut self.recorder, &self.lines, run.region, engine, work, run.pc);
+        }
     }
 
     /// The fault of waiting for a tile whose buffer only the waiting program could grant.
@@ -301,7 +325,8 @@ impl Machine {
         self.issue();
         self.recorder.touch_ocm(stream.ocm_range().end);
         self.tokens[token.get() as usize] = Some(Engine::Broadcast);
-        self.broadcast.start(stream, token.get(), self.current_pc(), self.now);
+        let (pc, region) = (self.current_pc(), self.recorder.current_region());
+        self.broadcast.start(stream, token.get(), pc, region, self.now);
         Ok(())
     }
 
@@ -315,17 +340,19 @@ impl Machine {
 
     fn retire_broadcast(&mut self, token: u8) -> Outcome {
         let index = self.broadcast.position(token);
-        let Some(end) = self.broadcast.done(index, &self.timing) else { return Err(self.broadcast_deadlock("the wait")) };
+        let Some(end) = self.broadcast.done(index, &self.timing) else {
+            return Err(self.broadcast_deadlock("the wait"));
+        };
         self.stall_on(Engine::Broadcast, end);
         let run = self.broadcast.stream(index);
-        let (issued, pc, entries) = (run.issued, run.pc, run.stream.entries());
+        let (issued, pc, region, entries) = (run.issued, run.pc, run.region, run.stream.entries());
         let keep: VecDeque<[u8; 16]> = (run.taken..entries)
             .map(|entry| self.ocm.slice(run.stream.address(entry), 16).try_into().expect("sixteen bytes"))
             .collect();
         self.broadcast.retire(index, keep);
         self.tokens[token as usize] = None;
-        let label = self.source_label(pc);
-        self.recorder.transfer(Engine::Broadcast, issued, end, entries * Stream::ENTRY, entries, &label);
+        let work = solid(issued, end, entries * Stream::ENTRY, entries);
+        report(&mut self.recorder, &self.lines, region, Engine::Broadcast, work, pc);
         Ok(())
     }
 
@@ -350,26 +377,26 @@ impl Machine {
         self.wait_all_late();
         self.flush()?;
         self.issue();
-        let mut rows = random_rows(&self.array, &access);
+        let rows = random_rows(&self.array, &access);
         if store {
             store_random(&self.array, &mut self.ocm, &access, &rows);
         } else {
             load_random(&mut self.array, &self.ocm, &access, &rows);
         }
         let mut indices: Vec<Vec<u32>> =
-            rows.iter_mut().map(|row| row.iter().map(|(_, index)| *index).collect()).collect();
+            rows.iter().map(|row| row.iter().filter_map(|(_, index)| *index).collect()).collect();
         let bytes = indices.iter().map(Vec::len).sum::<usize>() as u64 * access.elem as u64;
         let begun = self.now.max(self.rau_free_at);
         let end = begun + rau::access_cycles(indices.iter_mut(), &self.timing);
         self.rau_free_at = end;
         for (access, start, len) in rau_slots(&access, store) {
             self.marks.mark(access, start, len);
-            self.recorder.touch_lrm(start + len);
+            self.recorder.touch_lrm((start + len) as u64);
         }
         self.recorder.touch_ocm(access.ocm_range().end);
         let (token, pc) = (token.get(), self.current_pc());
-        let label = self.source_label(pc);
-        self.recorder.transfer(Engine::Rau, begun, end, bytes, 1, &label);
+        let region = self.recorder.current_region();
+        report(&mut self.recorder, &self.lines, region, Engine::Rau, solid(begun, end, bytes, 1), pc);
         self.rau = Some(RauRun { access, store, token, pc, begun, end });
         self.tokens[token as usize] = Some(Engine::Rau);
         Ok(())
@@ -405,24 +432,27 @@ impl Machine {
         copy_rows(engine, &copy, &mut self.ocm, &mut self.ext);
         self.recorder.touch_ocm(copy.ocm_range().end);
         let (pc, now) = (self.current_pc(), self.now);
+        let (bytes, rows) = (copy.bytes * copy.rows, copy.rows);
         let channel = if engine == Engine::DmaIn { &mut self.dma_in } else { &mut self.dma_out };
-        channel.start(copy, token.get(), pc, now, cycles, &self.target);
+        let run = channel.start(copy, token.get(), pc, now, cycles, &timing);
+        let region = self.recorder.current_region();
+        let work = solid(run.begun, run.end, bytes, rows);
+        report(&mut self.recorder, &self.lines, region, engine, work, pc);
         self.tokens[token.get() as usize] = Some(engine);
         Ok(())
     }
 
     /// Refuses external bytes that a transfer the other way has in flight.
     fn check_ext(&self, engine: Engine, copy: &Copy2d) -> Outcome {
-        let (access, other) = match engine {
-            Engine::DmaIn => (Access::Read, Engine::DmaOut),
-            _ => (Access::Write, Engine::DmaIn),
-        };
-        let rivals = self.dma_out.runs().filter(|_| true).map(|r| (Engine::DmaOut, r));
-        let readers = self.dma_in.runs().filter(|_| other == Engine::DmaIn).map(|r| (Engine::DmaIn, r));
-        for (other, run) in rivals.chain(readers) {
+        let access = if engine == Engine::DmaIn { Access::Read } else { Access::Write };
+        let writers = self.dma_out.runs().map(|r| (Engine::DmaOut, r));
+        let readers = self.dma_in.runs().filter(|_| access == Access::Write).map(|r| (Engine::DmaIn, r));
+        for (other, run) in writers.chain(readers) {
             if let Some(range) = Footprint::DmaExt(copy).meets(&Footprint::DmaExt(&run.copy)) {
                 let since_pc = run.pc;
-                return Err(TrapCause::EngineHazard { engine, access, memory: Memory::Ext, range, other, since_pc }.into());
+                return Err(
+                    TrapCause::EngineHazard { engine, access, memory: Memory::Ext, range, other, since_pc }.into()
+                );
             }
         }
         Ok(())
@@ -433,9 +463,6 @@ impl Machine {
         let run = channel.remove(token);
         self.stall_on(engine, run.end);
         self.tokens[token as usize] = None;
-        let label = self.source_label(run.pc);
-        let bytes = run.copy.bytes * run.copy.rows;
-        self.recorder.transfer(engine, run.begun, run.end, bytes, run.copy.rows, &label);
     }
 
     // ---- waiting ----
@@ -525,7 +552,8 @@ impl Machine {
 
     /// At `halt`: no transfer may be in flight and no broadcast unread.
     pub(super) fn check_all_retired(&self) -> Outcome {
-        for (token, engine) in self.tokens.iter().enumerate().filter_map(|(t, e)| e.map(|e| (t as u8, e))) {
+        let live = self.tokens.iter().enumerate().find_map(|(token, engine)| Some((token as u8, (*engine)?)));
+        if let Some((token, engine)) = live {
             let since_pc = self.started_at(engine, token);
             return Err(TrapCause::Unretired { engine, since_pc }.into());
         }
@@ -536,17 +564,35 @@ impl Machine {
     }
 }
 
+/// A transfer that kept its engine busy throughout.
+fn solid(start: u64, end: u64, bytes: u64, tiles: u64) -> Work {
+    Work { start, end, busy: end - start, bytes, tiles }
+}
+
+fn report(recorder: &mut Recorder, lines: &LineTable, region: RegionRef, engine: Engine, work: Work, pc: u32) {
+    let label = match lines.lookup(pc) {
+        Some((file, line)) if recorder.has_timeline() => format!("{file}:{line}"),
+        None if recorder.has_timeline() => format!("pc {pc}"),
+        _ => String::new(),
+    };
+    recorder.transfer_from(region, engine, work, &label);
+}
+
+/// Bytes of the longest row: 64 columns and both borders, in words.
+const ROW_BYTES: usize = 4 * 128;
+
 /// Copies one tile from on-chip memory into the array; elements outside the tensor become zeros.
 fn load_tile(array: &mut Array, ocm: &ByteMemory, walk: &Walk, tile: u32) {
-    let (origin, slot) = (walk.origin(tile), walk.slot(tile) as usize);
+    let (origin, slot) = (walk.origin(tile), slot_place(walk, tile));
     let (first, count) = walk.columns();
     let elem = walk.elem as usize;
-    let mut bytes = vec![0u8; count as usize * elem];
+    let mut buffer = [0u8; ROW_BYTES];
+    let bytes = &mut buffer[..count as usize * elem];
     for row in 0..walk.rows {
         let source = walk.row(origin, row);
         let from = ocm.slice(source.address, if source.count == 0 { 0 } else { row_len(&source, elem) });
         if source.count == count && source.stride as usize == elem {
-            array.write_row(row as usize, first as isize, slot, walk.elem, from);
+            array.write_row(row as usize, first, slot, from);
             continue;
         }
         bytes.fill(0);
@@ -555,15 +601,15 @@ fn load_tile(array: &mut Array, ocm: &ByteMemory, walk: &Walk, tile: u32) {
             let at = i * source.stride as usize;
             bytes[(lead + i) * elem..][..elem].copy_from_slice(&from[at..at + elem]);
         }
-        array.write_row(row as usize, first as isize, slot, walk.elem, &bytes);
+        array.write_row(row as usize, first, slot, bytes);
     }
 }
 
 /// Copies one tile from the array into on-chip memory; elements outside the tensor are not written.
 fn store_tile(array: &Array, ocm: &mut ByteMemory, walk: &Walk, tile: u32) {
-    let (origin, slot) = (walk.origin(tile), walk.slot(tile) as usize);
+    let (origin, slot) = (walk.origin(tile), slot_place(walk, tile));
     let elem = walk.elem as usize;
-    let mut bytes = vec![0u8; walk.columns().1 as usize * elem];
+    let mut buffer = [0u8; ROW_BYTES];
     for row in 0..walk.rows {
         let target = walk.row(origin, row);
         if target.count == 0 {
@@ -571,15 +617,30 @@ fn store_tile(array: &Array, ocm: &mut ByteMemory, walk: &Walk, tile: u32) {
         }
         let to = ocm.slice_mut(target.address, row_len(&target, elem));
         if target.stride as usize == elem {
-            array.read_row(row as usize, target.col as isize, slot, walk.elem, to);
+            array.read_row(row as usize, target.col, slot, to);
             continue;
         }
-        let bytes = &mut bytes[..target.count as usize * elem];
-        array.read_row(row as usize, target.col as isize, slot, walk.elem, bytes);
+        let bytes = &mut buffer[..target.count as usize * elem];
+        array.read_row(row as usize, target.col, slot, bytes);
         for (i, element) in bytes.chunks_exact(elem).enumerate() {
             to[i * target.stride as usize..][..elem].copy_from_slice(element);
         }
     }
+}
+
+/// The local bytes of a tile.
+fn slot_place(walk: &Walk, tile: u32) -> Place {
+    place(walk.slot(tile), walk.elem)
+}
+
+/// `bytes` of local memory as a place.
+fn place(addr: u32, bytes: u32) -> Place {
+    let width = match bytes {
+        1 => Width::Byte,
+        2 => Width::Half,
+        _ => Width::Word,
+    };
+    Place { width, addr }
 }
 
 fn row_len(row: &super::engine::descriptor::TileRow, elem: usize) -> usize {
@@ -598,43 +659,42 @@ fn copy_rows(engine: Engine, copy: &Copy2d, ocm: &mut ByteMemory, ext: &mut Byte
     }
 }
 
-/// The active PEs of each row: column and element index.
-fn random_rows(array: &Array, access: &RandomAccess) -> Vec<Vec<(usize, u32)>> {
-    let active = |row: usize, col: usize| {
-        let index = array.lane_word(row, col, access.index as usize);
-        let valid = array.enabled(row, col) && index >= 0 && (index as u32) < access.limit;
-        valid.then_some((col, index as u32))
+/// The enabled PEs of each row: column, and element index where that is valid.
+type RandomRows = Vec<Vec<(i32, Option<u32>)>>;
+
+fn random_rows(array: &Array, access: &RandomAccess) -> RandomRows {
+    let geometry = array.geometry();
+    let indices = array.read(Source::word(access.index));
+    let request = |row: usize, col: usize| {
+        let index = indices[row * geometry.full_cols() + geometry.border + col];
+        let valid = index >= 0 && (index as u32) < access.limit;
+        array.enabled(row, col as i32).then_some((col as i32, valid.then_some(index as u32)))
     };
-    (0..array.rows()).map(|row| (0..array.cols()).filter_map(|col| active(row, col)).collect()).collect()
+    (0..geometry.rows).map(|row| (0..geometry.cols).filter_map(|col| request(row, col)).collect()).collect()
 }
 
-fn load_random(array: &mut Array, ocm: &ByteMemory, access: &RandomAccess, rows: &[Vec<(usize, u32)>]) {
-    for (row, active) in rows.iter().enumerate() {
-        for col in (0..array.cols()).filter(|col| array.enabled(row, *col)).collect::<Vec<_>>() {
-            let index = active.iter().find(|(c, _)| *c == col).map(|(_, index)| *index);
+fn load_random(array: &mut Array, ocm: &ByteMemory, access: &RandomAccess, rows: &RandomRows) {
+    let data = place(access.data, access.elem);
+    for (row, requests) in rows.iter().enumerate() {
+        for (col, index) in requests {
             let value = index.map_or(0, |index| {
-                let at = access.ocm + index as u64 * access.elem as u64;
-                match *ocm.slice(at, access.elem as usize) {
-                    [b] => b as i8 as i32,
-                    [a, b] => i16::from_le_bytes([a, b]) as i32,
-                    [a, b, c, d] => i32::from_le_bytes([a, b, c, d]),
-                    _ => unreachable!("an element has 1, 2 or 4 bytes"),
-                }
+                let bytes = ocm.slice(access.ocm + index as u64 * access.elem as u64, access.elem as usize);
+                bytes.iter().rev().fold(0, |value, byte| value << 8 | *byte as i32)
             });
-            array.set_lane(row, col, access.data as usize, access.elem, value);
+            array.set(row, *col, data, value);
             if let Some(valid) = access.valid {
-                array.set_lane(row, col, valid as usize, 4, index.is_some() as i32);
+                array.set(row, *col, Place::word(valid), index.is_some() as i32);
             }
         }
     }
 }
 
-fn store_random(array: &Array, ocm: &mut ByteMemory, access: &RandomAccess, rows: &[Vec<(usize, u32)>]) {
-    let elem = access.elem as usize;
-    for (row, active) in rows.iter().enumerate() {
-        for (col, index) in active {
-            let value = array.lane(row, *col, access.data as usize, access.elem);
-            let at = access.ocm + *index as u64 * elem as u64;
+fn store_random(array: &Array, ocm: &mut ByteMemory, access: &RandomAccess, rows: &RandomRows) {
+    let (data, elem) = (place(access.data, access.elem), access.elem as usize);
+    for (row, requests) in rows.iter().enumerate() {
+        for (col, index) in requests.iter().filter_map(|(col, index)| Some((col, (*index)?))) {
+            let value = array.get(row, *col, data);
+            let at = access.ocm + index as u64 * elem as u64;
             ocm.slice_mut(at, elem).copy_from_slice(&value.to_le_bytes()[..elem]);
         }
     }

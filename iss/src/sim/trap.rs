@@ -81,9 +81,13 @@ pub enum TrapCause {
     Alignment { memory: Memory, address: i64, align: u32 },
     #[error("descriptor of {engine}: field `{field}` is {value}, expected {expected}")]
     Descriptor { engine: Engine, field: String, value: i64, expected: String },
-    #[error("hazard: the instruction {access} {memory} {range}, which {engine} has in flight since pc {since_pc}\nhelp: wait for its token first")]
+    #[error(
+        "hazard: the instruction {access} {memory} {range}, which {engine} has in flight since pc {since_pc}\nhelp: wait for its token first"
+    )]
     Hazard { access: Access, memory: Memory, range: Bytes, engine: Engine, since_pc: u32 },
-    #[error("hazard: {engine} {access} {memory} {range}, which {other} has in flight since pc {since_pc}\nhelp: wait for its token first")]
+    #[error(
+        "hazard: {engine} {access} {memory} {range}, which {other} has in flight since pc {since_pc}\nhelp: wait for its token first"
+    )]
     EngineHazard { engine: Engine, access: Access, memory: Memory, range: Bytes, other: Engine, since_pc: u32 },
     #[error("division by zero at PE (row {row}, column {col})")]
     Division { row: u32, col: i32 },
@@ -95,7 +99,9 @@ pub enum TrapCause {
     LoopEscape { to: u32, start: u32, end: u32 },
     #[error("`ret` inside a hardware loop that this call entered")]
     ReturnInLoop,
-    #[error("token t{token} still belongs to {engine}, started at pc {since_pc}\nhelp: wait for it with `wait t{token}, all` before starting another transfer with it")]
+    #[error(
+        "token t{token} still belongs to {engine}, started at pc {since_pc}\nhelp: wait for it with `wait t{token}, all` before starting another transfer with it"
+    )]
     TokenBusy { token: u8, engine: Engine, since_pc: u32 },
     #[error("token t{token} belongs to no transfer")]
     TokenIdle { token: u8 },
@@ -109,14 +115,12 @@ pub enum TrapCause {
     BroadcastMisaligned { read: u8 },
     #[error("the program ends with {left} bytes of broadcast not read")]
     BroadcastLeft { left: u64 },
-    #[error("the program ends while {engine}, started at pc {since_pc}, is in flight\nhelp: wait for it, or `drain all`, before `halt`")]
+    #[error(
+        "the program ends while {engine}, started at pc {since_pc}, is in flight\nhelp: wait for it, or `drain all`, before `halt`"
+    )]
     Unretired { engine: Engine, since_pc: u32 },
-    #[error("regions nest deeper than {depth}")]
-    RegionDepth { depth: usize },
-    #[error("`region_end` without a region")]
-    RegionUnderflow,
-    #[error("external memory would grow beyond the limit of {limit} bytes")]
-    MemoryLimit { limit: u64 },
+    #[error("{reason}")]
+    Regions { reason: String },
     #[error("limit of {limit} cycles reached")]
     CycleLimit { limit: u64 },
     #[error("limit of {limit} instructions reached")]

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::descriptor::Stream;
+use crate::profile::RegionRef;
 use crate::target::Timing;
 
 /// A stream that was started and is not both taken and retired.
@@ -18,6 +19,8 @@ pub struct StreamRun {
     pub token: Option<u8>,
     /// Instruction that started it.
     pub pc: u32,
+    /// Region in which it was started.
+    pub region: RegionRef,
     /// Cycle at which it was issued.
     pub issued: u64,
     /// Entries taken.
@@ -57,10 +60,11 @@ impl BroadcastQueue {
     }
 
     /// Puts a stream behind those already started.
-    pub fn start(&mut self, stream: Stream, token: u8, pc: u32, issued: u64) {
+    pub fn start(&mut self, stream: Stream, token: u8, pc: u32, region: RegionRef, issued: u64) {
         let first = self.started;
         self.started += stream.entries();
-        self.streams.push_back(StreamRun { stream, token: Some(token), pc, issued, taken: 0, first, kept: VecDeque::new() });
+        let kept = VecDeque::new();
+        self.streams.push_back(StreamRun { stream, token: Some(token), pc, region, issued, taken: 0, first, kept });
     }
 
     /// The stream of the head entry, if any is left.

@@ -175,7 +175,9 @@ impl Walk {
     }
 
     fn check_lrm(&self, engine: Engine, spec: &TargetSpec) -> Result<(), TrapCause> {
-        for (field, value) in [(Field::Lrm, self.lrm), (Field::LrmStep, self.lrm_step), (Field::RingStep, self.ring_step)] {
+        for (field, value) in
+            [(Field::Lrm, self.lrm), (Field::LrmStep, self.lrm_step), (Field::RingStep, self.ring_step)]
+        {
             if !value.is_multiple_of(self.elem) {
                 let expected = format!("a multiple of the element's {} bytes", self.elem);
                 return Err(TrapCause::descriptor(engine, field, value as i64, expected));
@@ -233,8 +235,7 @@ impl Walk {
         let (p_lo, p_hi) = reach(|l| l.dp);
         let at = |plane: i64, y: i64, x: i64| {
             // Planes alone may step so far that 64 bit overflow; the rest is bounded by the tensor.
-            plane as i128 * self.plane_pitch as i128
-                + (self.ocm + y * self.row_pitch + x * self.elem as i64) as i128
+            plane as i128 * self.plane_pitch as i128 + (self.ocm + y * self.row_pitch + x * self.elem as i64) as i128
         };
         Some((at(p_lo, y_lo, x_lo), at(p_hi, y_hi, x_hi + 1)))
     }

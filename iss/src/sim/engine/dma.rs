@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::descriptor::Copy2d;
-use crate::target::{Target, Timing};
+use crate::target::Timing;
 
 /// A transfer that was started and not yet retired.
 #[derive(Debug)]
@@ -14,8 +14,6 @@ pub struct DmaRun {
     pub token: u8,
     /// Instruction that started it.
     pub pc: u32,
-    /// Cycle at which it was issued.
-    pub issued: u64,
     /// Cycle at which its first byte moves.
     pub begun: u64,
     /// Cycle at which its last byte has moved.
@@ -53,12 +51,13 @@ impl DmaChannel {
     }
 
     /// Starts a transfer whose bus time is `cycles`.
-    pub fn start(&mut self, copy: Copy2d, token: u8, pc: u32, now: u64, cycles: u64, target: &Target) {
-        let begun = self.free_at.max(now + target.spec().timing.dma_latency as u64);
+    pub fn start(&mut self, copy: Copy2d, token: u8, pc: u32, now: u64, cycles: u64, timing: &Timing) -> &DmaRun {
+        let begun = self.free_at.max(now + timing.dma_latency as u64);
         let end = begun + cycles;
         self.free_at = end;
         self.ends.push_back(end);
-        self.runs.push_back(DmaRun { copy, token, pc, issued: now, begun, end });
+        self.runs.push_back(DmaRun { copy, token, pc, begun, end });
+        self.runs.back().expect("it was just put there")
     }
 
     /// The transfer of a token.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::descriptor::{TileOrigin, Walk};
+use crate::profile::RegionRef;
 use crate::target::Timing;
 
 /// What a tile costs the engine.
@@ -38,6 +39,14 @@ pub fn tile_cost(walk: &Walk, tile: u32, timing: &Timing) -> TileCost {
     })
 }
 
+/// Dead cycles that go with so many beats of a flow.
+fn dead_cycles(beats: u64, timing: &Timing) -> u64 {
+    match timing.flow_dead_cycle_in as u64 {
+        0 | 1 => 0,
+        every => beats / (every - 1),
+    }
+}
+
 /// A flow that was started and not yet retired.
 #[derive(Debug)]
 pub struct FlowRun {
@@ -59,6 +68,10 @@ pub struct FlowRun {
     beats: u64,
     /// Bytes of the tiles timed so far.
     pub bytes: u64,
+    /// Region in which it was started.
+    pub region: RegionRef,
+    /// Whether the profile has it.
+    pub reported: bool,
     /// Cycles at which buffers were released (in) or pushed (out), for buffers not yet reached.
     grants: VecDeque<u64>,
     /// Buffers granted so far, those of the start included.
@@ -80,10 +93,12 @@ pub struct Blocked {
 
 impl FlowRun {
     /// A flow issued at `issued`. `granted` buffers are the engine's from the start.
-    pub fn new(walk: Walk, pc: u32, issued: u64, granted: u32) -> Self {
+    pub fn new(walk: Walk, pc: u32, region: RegionRef, issued: u64, granted: u32) -> Self {
         Self {
             walk,
             pc,
+            region,
+            reported: false,
             issued,
             turned: None,
             ends: VecDeque::new(),
@@ -96,6 +111,16 @@ impl FlowRun {
             grant_in_force: issued,
             consumed: granted,
         }
+    }
+
+    /// Whether the engine owns the slot of a tile now.
+    pub fn owns(&self, tile: u32) -> bool {
+        tile >= self.retired && tile / self.walk.group < self.granted
+    }
+
+    /// Whether every tile is timed.
+    pub fn is_timed(&self) -> bool {
+        self.timed() == self.walk.tiles
     }
 
     /// Tiles whose end is known.
@@ -123,10 +148,7 @@ impl FlowRun {
             }
             let start = self.at.max(self.grant_in_force);
             let TileCost { cycles, bytes } = tile_cost(&self.walk, tile, timing);
-            let dead = match timing.flow_dead_cycle_in as u64 {
-                0 | 1 => 0,
-                every => (self.beats + cycles) / (every - 1) - self.beats / (every - 1),
-            };
+            let dead = dead_cycles(self.beats + cycles, timing) - dead_cycles(self.beats, timing);
             self.beats += cycles;
             self.bytes += bytes;
             self.at = start + cycles + dead;
@@ -148,6 +170,11 @@ impl FlowRun {
     /// Whether every tile is retired.
     pub fn is_retired(&self) -> bool {
         self.retired == self.walk.tiles
+    }
+
+    /// Cycles during which it kept the engine busy: start-up and beats, not the wait for buffers.
+    pub fn busy(&self, timing: &Timing) -> u64 {
+        timing.flow_start as u64 + self.beats + dead_cycles(self.beats, timing)
     }
 
     /// When the engine turned to it; known once it has been timed.
@@ -182,6 +209,11 @@ impl FlowEngine {
     /// The run of a token.
     pub fn run(&self, token: u8) -> &FlowRun {
         &self.runs[self.position(token)].1
+    }
+
+    /// The runs that are fully timed and not yet in the profile, oldest first.
+    pub fn to_report(&mut self) -> impl Iterator<Item = &mut FlowRun> {
+        self.runs.iter_mut().map(|(_, run)| run).take_while(|run| run.is_timed()).filter(|run| !run.reported)
     }
 
     /// The run of a token, to grant buffers or retire tiles.
