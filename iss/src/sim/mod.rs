@@ -1,0 +1,3 @@
+//! The simulator: functional state and timing.
+
+pub mod array;
