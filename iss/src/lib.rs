@@ -3,6 +3,9 @@
 pub mod builder;
 pub mod image;
 pub mod isa;
+<<<<<<< HEAD
 pub mod profile;
+=======
+>>>>>>> array
 pub mod sim;
 pub mod target;
