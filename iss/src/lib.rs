@@ -1,6 +1,9 @@
 //! The machine: target description, instruction set, program image, simulator and profile of an array processor.
 
+pub mod asm;
 pub mod builder;
 pub mod image;
 pub mod isa;
 pub mod target;
+#[doc(hidden)]
+pub mod testing;
