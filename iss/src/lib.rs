@@ -1,5 +1,6 @@
 //! The machine: target description, instruction set, program image, simulator and profile of an array processor.
 
+pub mod asm;
 pub mod builder;
 pub mod image;
 pub mod isa;
@@ -9,3 +10,5 @@ pub mod profile;
 >>>>>>> array
 pub mod sim;
 pub mod target;
+#[doc(hidden)]
+pub mod testing;

@@ -36,10 +36,9 @@ pub use rows::Emit;
 pub use crate::image::Direction;
 pub use crate::isa::operand::{Cond, Dir, Dirs, Engine, Engines, Field, MacShape, Src, Tiles};
 
-use std::collections::HashMap;
 use std::panic::Location;
 
-use crate::image::{Entry, Image, ImageParts, LineRange, MAX_CODE, MAX_CONSTANTS, Param, ParamKind, Space};
+use crate::image::{Entry, Image, ImageParts, Interner, LineRange, MAX_CODE, MAX_CONSTANTS, Param, ParamKind, Space};
 use crate::isa::operand::{CodeAddr, DReg, NameId, OperandError, SReg, Trips};
 use crate::isa::{Inst, InstError};
 use crate::target::Target;
@@ -58,8 +57,8 @@ pub struct Label(u32);
 pub struct Program {
     parts: ImageParts,
     insts: Vec<Inst>,
-    name_ids: HashMap<String, NameId>,
-    file_ids: HashMap<String, u32>,
+    names: Interner,
+    files: Interner,
     labels: Vec<Option<u32>>,
     fixups: Vec<Fixup>,
     line: Option<(u32, u32)>,
@@ -80,8 +79,8 @@ impl Program {
         Self {
             parts: ImageParts::new(target.clone()),
             insts: Vec::new(),
-            name_ids: HashMap::new(),
-            file_ids: HashMap::new(),
+            names: Interner::default(),
+            files: Interner::default(),
             labels: Vec::new(),
             fixups: Vec::new(),
             line: None,
@@ -159,27 +158,12 @@ impl Program {
 
     /// The id of a name; the same text has one id.
     pub fn name(&mut self, name: &str) -> Result<NameId, OperandError> {
-        if let Some(id) = self.name_ids.get(name) {
-            return Ok(*id);
-        }
-        let id = NameId::new(self.parts.names.len() as i64)?;
-        self.parts.names.push(name.to_owned());
-        self.name_ids.insert(name.to_owned(), id);
-        Ok(id)
+        NameId::new(self.names.id(name) as i64)
     }
 
     /// The source line of the instructions from here on, counted from 1.
     pub fn line(&mut self, file: &str, line: u32) -> &mut Self {
-        let next = self.parts.lines.files.len() as u32;
-        let file_idx = match self.file_ids.get(file) {
-            Some(idx) => *idx,
-            None => {
-                self.parts.lines.files.push(file.to_owned());
-                self.file_ids.insert(file.to_owned(), next);
-                next
-            }
-        };
-        self.line = Some((file_idx, line));
+        self.line = Some((self.files.id(file), line));
         self
     }
 
@@ -257,6 +241,8 @@ impl Program {
         if !self.faults.is_empty() {
             return Err(BuildError { faults: self.faults });
         }
+        self.parts.names = self.names.into_list();
+        self.parts.lines.files = self.files.into_list();
         self.parts.code = self.insts.iter().map(Inst::encode).collect();
         Image::new(self.parts).map_err(|error| BuildError { faults: vec![Fault::of_image(error)] })
     }

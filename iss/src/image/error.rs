@@ -64,10 +64,10 @@ pub enum ImageError {
     NameRange { pc: u32, inst: String, name: u16, names: usize },
     /// A name that is empty, too long or has control characters.
     #[error("image: {what} {name:?}: a name has 1 to 1024 bytes and no control characters")]
-    BadName { what: &'static str, name: String },
+    BadName { what: String, name: String },
     /// One name for two things.
     #[error("image: {what} {name:?} is there twice")]
-    NameTwice { what: &'static str, name: String },
+    NameTwice { what: String, name: String },
     /// An entry point outside the code.
     #[error("image: entry `{entry}`: starts at instruction {pc}, the code has {code}")]
     EntryPc { entry: String, pc: u32, code: usize },

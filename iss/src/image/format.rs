@@ -225,3 +225,21 @@ fn open_section(bytes: &[u8], index: usize, at: usize) -> Result<&[u8], ImageErr
     }
     Ok(content)
 }
+
+/// Writes the checksums that the bytes should have, as far as header and table say where the sections are.
+pub(crate) fn reseal(bytes: &mut [u8]) {
+    if bytes.len() < FIRST_SECTION {
+        return;
+    }
+    let mut at = FIRST_SECTION;
+    for index in 0..SECTIONS.len() {
+        let row = HEADER + index * TABLE_ROW;
+        let len = usize::try_from(u64_at(bytes, row + 8)).unwrap_or(usize::MAX);
+        let Some(content) = at.checked_add(len).and_then(|end| bytes.get(at..end)) else { break };
+        let checksum = crc32fast::hash(content);
+        bytes[row + 4..row + 8].copy_from_slice(&checksum.to_le_bytes());
+        at += len;
+    }
+    let checksum = header_checksum(bytes);
+    bytes[24..HEADER].copy_from_slice(&checksum.to_le_bytes());
+}

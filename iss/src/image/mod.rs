@@ -6,11 +6,14 @@
 
 mod error;
 mod format;
+mod intern;
 mod lines;
 mod verify;
 
 pub use error::ImageError;
+pub(crate) use format::reseal;
 pub use format::{MAGIC, VERSION};
+pub(crate) use intern::Interner;
 pub use lines::{LineRange, LineTable};
 
 use serde::{Deserialize, Serialize};
@@ -201,3 +204,6 @@ impl Image {
         &self.0.lines
     }
 }
+
+#[cfg(test)]
+mod tests;

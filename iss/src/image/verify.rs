@@ -45,14 +45,14 @@ pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control)
 }
 
-fn unique_names<'a>(what: &'static str, names: impl Iterator<Item = &'a String>) -> Result<(), ImageError> {
+fn unique_names<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), ImageError> {
     let mut seen = HashSet::new();
     for name in names {
         if !is_name(name) {
-            return Err(ImageError::BadName { what, name: name.chars().take(80).collect() });
+            return Err(ImageError::BadName { what: what.to_owned(), name: name.chars().take(80).collect() });
         }
         if !seen.insert(name) {
-            return Err(ImageError::NameTwice { what, name: name.clone() });
+            return Err(ImageError::NameTwice { what: what.to_owned(), name: name.clone() });
         }
     }
     Ok(())
@@ -95,7 +95,7 @@ fn verify_entry(entry: &Entry, parts: &ImageParts) -> Result<(), ImageError> {
     if entry.pc as usize >= parts.code.len() {
         return Err(ImageError::EntryPc { entry: entry.name.clone(), pc: entry.pc, code: parts.code.len() });
     }
-    unique_names("parameter", entry.params.iter().map(|p| &p.name))?;
+    unique_names(&format!("entry `{}`: parameter", entry.name), entry.params.iter().map(|p| &p.name))?;
     let mut holders: [Option<&str>; 32] = [None; 32];
     let registers = entry.params.iter().map(|p| (p.reg, p.name.as_str()));
     for (reg, name) in registers.chain(entry.constants_reg.map(|reg| (reg, ".constants_reg"))) {

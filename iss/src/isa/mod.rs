@@ -155,6 +155,9 @@ macro_rules! define_inst {
             /// Opcodes in table order.
             pub const OPCODES: &'static [u8] = &[$($op),*];
 
+            /// Mnemonics in table order.
+            pub const MNEMONICS: &'static [&'static str] = &[$(stringify!($name)),*];
+
             /// Runs the instruction on `exec`.
             #[inline(always)]
             pub fn execute<E: Exec>(self, exec: &mut E) -> E::Outcome {
