@@ -150,8 +150,8 @@ macro_rules! for_each_inst {
             0x83 flow_out = FlowOut { desc: DReg, token: Token }, class DataOcm, cost engine_start;
             /// Starts a broadcast stream into the queue, behind those already started.
             0x84 bcast = Bcast { desc: DReg, token: Token }, class DataOcm, cost engine_start;
-            /// Random reads: each enabled PE whose index is in 0..limit receives its element (sign-extended); the others
-            /// receive 0, and their valid word is 0 instead of 1.
+            /// Random reads: each enabled PE whose index is in 0..limit receives its element; an enabled PE with another
+            /// index receives 0, and its valid word is 0 instead of 1.
             0x85 rau_load = RauLoad { desc: DReg, token: Token }, class DataOcm, cost engine_start;
             /// Random writes of each enabled PE whose index is in 0..limit; of equal indices the highest row, then column, stays.
             0x86 rau_store = RauStore { desc: DReg, token: Token }, class DataOcm, cost engine_start;
@@ -159,7 +159,8 @@ macro_rules! for_each_inst {
             0x87 dma_in = DmaIn { desc: DReg, token: Token }, class DataExternal, cost engine_start;
             /// Starts a transfer from on-chip to external memory.
             0x88 dma_out = DmaOut { desc: DReg, token: Token }, class DataExternal, cost engine_start;
-            /// Stalls until the tiles have landed (left) and retires them; the rest of the transfer stays in flight.
+            /// Stalls until the tiles have landed (left) and retires them; the rest of the transfer stays in flight. The token
+        /// is free when everything is retired and, of an inbound ring, every buffer released.
             0x89 wait = Wait { token: Token, tiles: Tiles }, class DataOcm, cost engine_sync;
             /// As `wait`, the count from a scalar register.
             0x8a wait_s = WaitS { token: Token, tiles: SReg }, class DataOcm, cost engine_sync;

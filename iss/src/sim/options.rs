@@ -28,8 +28,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            max_cycles: 10_000_000_000,
-            max_instructions: 10_000_000_000,
+            max_cycles: 2_000_000_000,
+            max_instructions: 2_000_000_000,
             max_ext_bytes: 1 << 30,
             max_probes: 10_000,
             probes: true,

@@ -222,7 +222,7 @@ impl Machine {
         self.grant_buffer(Engine::FlowOut, token)
     }
 
-    /// `release` and `push`: the next buffer of the ring becomes the flow's.
+    /// `release` and `push`: a buffer of the ring goes from the program to the flow.
     fn grant_buffer(&mut self, engine: Engine, token: Token) -> Outcome {
         let owner = self.token_engine(token)?;
         let wrong = |reason: &str| TrapCause::TokenUse { token: token.get(), engine: owner, reason: reason.to_owned() };
@@ -234,24 +234,37 @@ impl Machine {
         if walk.ring == 0 {
             return Err(wrong("the flow has no ring").into());
         }
-        let buffer = run.granted;
-        // The buffer that used the same slots before must be the program's again.
-        let before = buffer.checked_sub(walk.ring).map(|b| walk.buffer_tiles(b));
-        let free = before.is_none_or(|tiles| run.retired >= tiles.end);
-        // A release past the last buffer only ends the program's turn.
-        if buffer < walk.buffers() && !free {
-            return Err(wrong("the oldest buffer of the ring has not been waited for").into());
+        // What is released was read, what is pushed is written into slots that an earlier buffer has left.
+        let (given, tenant) = match engine {
+            Engine::FlowIn => (run.released, Some(run.released)),
+            _ => (run.granted, run.granted.checked_sub(walk.ring)),
+        };
+        if given >= walk.buffers() {
+            return Err(wrong("every buffer of the walk has been handed over already").into());
         }
-        if engine == Engine::FlowOut && buffer >= walk.buffers() {
-            return Err(wrong("every buffer of the walk has been pushed").into());
+        if tenant.is_some_and(|buffer| run.retired < walk.buffer_tiles(buffer).end) {
+            return Err(wrong("the buffer has not been waited for").into());
         }
         self.issue();
-        if buffer < walk.buffers() {
-            self.hand_over(engine, &walk, walk.buffer_tiles(buffer))?;
+        let next = if engine == Engine::FlowIn { given + walk.ring } else { given };
+        if next < walk.buffers() {
+            self.hand_over(engine, &walk, walk.buffer_tiles(next))?;
             let now = self.now;
             self.flows(engine).run_mut(token.get()).grant(now);
         }
+        if engine == Engine::FlowIn {
+            self.flow_in.run_mut(token.get()).released += 1;
+            self.end_flow_if_finished(engine, token.get());
+        }
         Ok(())
+    }
+
+    /// Frees the token of a flow whose tiles are retired and whose buffers are back.
+    fn end_flow_if_finished(&mut self, engine: Engine, token: u8) {
+        if self.flows(engine).run(token).is_finished(engine) {
+            self.tokens[token as usize] = None;
+            self.flows(engine).remove(token);
+        }
     }
 
     /// Stalls until `tiles` of a flow are done and retires them.
@@ -263,7 +276,7 @@ impl Machine {
         let run = self.flows(engine).run_mut(token);
         let fresh = run.retired..tiles.max(run.retired);
         run.retire(tiles);
-        let (walk, finished) = (run.walk.clone(), run.is_retired());
+        let walk = run.walk.clone();
         let access = if engine == Engine::FlowIn { Access::Write } else { Access::Read };
         if engine == Engine::FlowIn && !fresh.is_empty() {
             self.flush()?;
@@ -271,10 +284,7 @@ impl Machine {
         }
         fresh.for_each(|tile| self.marks.unmark(access, walk.slot(tile), walk.elem));
         self.report_flows(engine);
-        if finished {
-            self.tokens[token as usize] = None;
-            self.flows(engine).remove(token);
-        }
+        self.end_flow_if_finished(engine, token);
         Ok(())
     }
 
@@ -362,9 +372,7 @@ impl Machine {
         self.token_free(token)?;
         let access = RandomAccess::new(&self.descriptors[desc.get() as usize], self.target.spec())?;
         if let Some(run) = &self.rau {
-            // One access at a time: its slots in local memory are latched.
-            let (token, since_pc) = (run.token, run.pc);
-            return Err(TrapCause::TokenBusy { token, engine: Engine::Rau, since_pc }.into());
+            return Err(TrapCause::RauBusy { token: run.token, since_pc: run.pc }.into());
         }
         let touch = ocm_access(Engine::Rau, store);
         self.check_ocm(Engine::Rau, touch, &Footprint::Random(&access))?;
@@ -542,7 +550,12 @@ impl Machine {
         }
         for (token, engine) in live {
             let tiles = match engine {
-                Engine::FlowIn | Engine::FlowOut => self.flows(engine).run(token).walk.tiles,
+                Engine::FlowIn | Engine::FlowOut => {
+                    let run = self.flows(engine).run_mut(token);
+                    // Nothing lands any more, so no buffer needs to be given back.
+                    run.released = run.walk.buffers();
+                    run.walk.tiles
+                }
                 _ => 1,
             };
             self.retire(engine, token, tiles)?;
@@ -596,12 +609,21 @@ fn load_tile(array: &mut Array, ocm: &ByteMemory, walk: &Walk, tile: u32) {
             continue;
         }
         bytes.fill(0);
-        let lead = (source.col - first) as usize * usize::from(source.count > 0);
-        for i in 0..source.count as usize {
-            let at = i * source.stride as usize;
-            bytes[(lead + i) * elem..][..elem].copy_from_slice(&from[at..at + elem]);
+        if source.count > 0 {
+            gather(&mut bytes[(source.col - first) as usize * elem..], from, source.stride as usize, elem);
         }
         array.write_row(row as usize, first, slot, bytes);
+    }
+}
+
+/// Copies elements that lie `stride` apart in `from` side by side into `to`.
+fn gather(to: &mut [u8], from: &[u8], stride: usize, elem: usize) {
+    if stride == elem {
+        to[..from.len()].copy_from_slice(from);
+        return;
+    }
+    for (to, from) in to.chunks_exact_mut(elem).zip(from.chunks(stride)) {
+        to.copy_from_slice(&from[..elem]);
     }
 }
 

@@ -103,6 +103,10 @@ pub enum TrapCause {
         "token t{token} still belongs to {engine}, started at pc {since_pc}\nhelp: wait for it with `wait t{token}, all` before starting another transfer with it"
     )]
     TokenBusy { token: u8, engine: Engine, since_pc: u32 },
+    #[error(
+        "the RAU serves t{token} since pc {since_pc}, and one access at a time\nhelp: wait for it with `wait t{token}, all` first"
+    )]
+    RauBusy { token: u8, since_pc: u32 },
     #[error("token t{token} belongs to no transfer")]
     TokenIdle { token: u8 },
     #[error("token t{token} belongs to {engine}: {reason}")]

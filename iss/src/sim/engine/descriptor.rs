@@ -153,6 +153,7 @@ impl Walk {
             ring_step: d.ranged(engine, Field::RingStep, 0, spec.lrm_bytes as i64)? as u32,
         };
         walk.check_lrm(engine, spec)?;
+        walk.check_ring(engine)?;
         walk.check_ocm(spec)?;
         Ok(walk)
     }
@@ -313,13 +314,19 @@ impl Walk {
         self.tiles.div_ceil(self.group)
     }
 
-    /// Whether two tiles that are in flight together can share bytes of local memory.
-    pub fn slots_overlap(&self) -> bool {
+    /// Refuses a ring whose tiles share bytes: a buffer could not be handed over by itself.
+    fn check_ring(&self, engine: Engine) -> Result<(), TrapCause> {
         let per_buffer = self.group.min(self.tiles);
-        let buffer_span = (per_buffer as u64 - 1) * self.lrm_step as u64 + self.elem as u64;
-        let within = per_buffer > 1 && self.lrm_step < self.elem;
-        let across = self.ring > 1 && self.buffers() > 1 && (self.ring_step as u64) < buffer_span;
-        within || across
+        if self.ring > 0 && per_buffer > 1 && self.lrm_step < self.elem {
+            let expected = format!("at least the element's {} bytes", self.elem);
+            return Err(TrapCause::descriptor(engine, Field::LrmStep, self.lrm_step as i64, expected));
+        }
+        let span = (per_buffer as u64 - 1) * self.lrm_step as u64 + self.elem as u64;
+        if self.ring > 1 && self.buffers() > 1 && (self.ring_step as u64) < span {
+            let expected = format!("at least the {span} bytes of a buffer");
+            return Err(TrapCause::descriptor(engine, Field::RingStep, self.ring_step as i64, expected));
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::descriptor::{TileOrigin, Walk};
+use crate::isa::operand::Engine;
 use crate::profile::RegionRef;
 use crate::target::Timing;
 
@@ -74,6 +75,8 @@ pub struct FlowRun {
     pub reported: bool,
     /// Cycles at which buffers were released (in) or pushed (out), for buffers not yet reached.
     grants: VecDeque<u64>,
+    /// Buffers of an inbound ring that the program has given back.
+    pub released: u32,
     /// Buffers granted so far, those of the start included.
     pub granted: u32,
     /// Cycle of the grant in force.
@@ -107,6 +110,7 @@ impl FlowRun {
             beats: 0,
             bytes: 0,
             grants: VecDeque::new(),
+            released: 0,
             granted,
             grant_in_force: issued,
             consumed: granted,
@@ -167,9 +171,10 @@ impl FlowRun {
         end
     }
 
-    /// Whether every tile is retired.
-    pub fn is_retired(&self) -> bool {
-        self.retired == self.walk.tiles
+    /// Whether every tile is retired and, of an inbound ring, every buffer given back.
+    pub fn is_finished(&self, engine: Engine) -> bool {
+        let back = engine != Engine::FlowIn || self.walk.ring == 0 || self.released == self.walk.buffers();
+        self.retired == self.walk.tiles && back
     }
 
     /// Cycles during which it kept the engine busy: start-up and beats, not the wait for buffers.
