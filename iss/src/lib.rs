@@ -4,6 +4,11 @@ pub mod asm;
 pub mod builder;
 pub mod image;
 pub mod isa;
+<<<<<<< HEAD
+pub mod profile;
+=======
+>>>>>>> array
+pub mod sim;
 pub mod target;
 #[doc(hidden)]
 pub mod testing;

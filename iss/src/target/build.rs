@@ -132,7 +132,7 @@ impl TargetSpec {
 
     /// Constants cannot collect, so this stops at the first illegal field.
     const fn first_complaint(&self) -> Option<&'static str> {
-        if !product_is_legal(&self.product) {
+        if !self.product_is_legal() {
             return Some("target: `product` is not 1 to 32 letters, digits and `-`");
         }
         let mut i = 0;
@@ -155,13 +155,28 @@ impl TargetSpec {
         None
     }
 
+    const fn product_is_legal(&self) -> bool {
+        let bytes = match &self.product {
+            Cow::Borrowed(text) => text.as_bytes(),
+            Cow::Owned(text) => text.as_bytes(),
+        };
+        let mut i = 0;
+        while i < bytes.len() {
+            if !bytes[i].is_ascii_alphanumeric() && bytes[i] != b'-' {
+                return false;
+            }
+            i += 1;
+        }
+        !bytes.is_empty() && bytes.len() <= MAX_PRODUCT
+    }
+
     const fn sides_fit(&self) -> bool {
         self.cols + 2 * self.border <= MAX_SIDE
     }
 
     fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
-        if !product_is_legal(&self.product) {
+        if !self.product_is_legal() {
             let value = format!("{:?}", self.product);
             problems.push(Problem { field: "product", value, legal: PRODUCT_RULE.to_owned() });
         }
@@ -213,21 +228,6 @@ impl Draft {
             Err(TargetError::Impossible { product: self.spec.product.into_owned(), problems: self.problems })
         }
     }
-}
-
-const fn product_is_legal(product: &Cow<'static, str>) -> bool {
-    let bytes = match product {
-        Cow::Borrowed(text) => text.as_bytes(),
-        Cow::Owned(text) => text.as_bytes(),
-    };
-    let mut i = 0;
-    while i < bytes.len() {
-        if !bytes[i].is_ascii_alphanumeric() && bytes[i] != b'-' {
-            return false;
-        }
-        i += 1;
-    }
-    0 < bytes.len() && bytes.len() <= MAX_PRODUCT
 }
 
 #[cfg(test)]

@@ -122,11 +122,11 @@ pub(super) fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The name most like `text`, if one is like it at all.
+/// The name most like `text`, if one is like it at all; of equals, the first.
 pub(super) fn nearest(text: &str, names: &[&str]) -> Option<String> {
     const ALIKE: f64 = 0.75;
     let text = text.to_ascii_lowercase();
-    let scored = names.iter().map(|name| (strsim::jaro_winkler(&text, &name.to_ascii_lowercase()), name));
+    let scored = names.iter().rev().map(|name| (strsim::jaro_winkler(&text, &name.to_ascii_lowercase()), name));
     let (score, name) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (score >= ALIKE).then(|| (*name).to_owned())
 }

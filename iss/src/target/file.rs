@@ -128,3 +128,66 @@ impl Target {
         serde_json::to_string_pretty(self.spec()).expect("numbers and one string have a JSON form")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::QC_U_NARROW;
+
+    #[test]
+    fn base_stands_for_what_is_not_given() {
+        let text = "base = 'QC-U-narrow:ocm=8MB'\nclock_mhz = 1560\n[timing]\nflow_start = 30\n";
+        let expected = QC_U_NARROW.to_builder().ocm_mb(8).clock_mhz(1560).timing(Param::flow_start, 30).build();
+        assert_eq!(Target::from_toml(text), expected);
+        let json = r#"{"base": "QC-U-narrow:ocm=8MB", "clock_mhz": 1560, "timing": {"flow_start": 30}}"#;
+        assert_eq!(Target::from_json(json), expected);
+        assert_eq!(serde_json::from_str::<Target>(json).ok(), expected.ok());
+    }
+
+    #[test]
+    fn refusals_are_those_of_build_and_text() {
+        for (toml, message) in [
+            (
+                "base = 'QC-U'\nrows = -1\nmacs_per_pe = 12",
+                "target `QC-U` is impossible: `rows` is -1, legal: 1..=64 PEs; \
+              `macs_per_pe` is 12, legal: 8 or 16 MACs",
+            ),
+            (
+                "base = 'QC-V'",
+                "target `QC-V` is unknown, expected `QC-U`, `QC-U-narrow`, `QC-P`, `QC-N` or a long name \
+              such as `QC-U_1d7_16MB_4kB_128GBps_128GBps_16_OFF_x1_x1`\nhelp: did you mean `QC-U`?",
+            ),
+            (
+                "product = 'mine'\nrows = 8",
+                "target: `cols`, `border`, `macs_per_pe`, `clock_mhz`, `ocm_bytes`, `lrm_bytes`, \
+              `ext_read_mb_s`, `ext_write_mb_s`, `cores` not given\nhelp: `base = \"QC-U\"` stands for the fields that a \
+              file does not give",
+            ),
+            (
+                "base = 'QC-U'\nclock_mhzz = 8",
+                "target: there is no `clock_mhzz`, expected one of `base`, `product`, `rows`, \
+              `cols`, `border`, `macs_per_pe`, `clock_mhz`, `ocm_bytes`, `lrm_bytes`, `ext_read_mb_s`, `ext_write_mb_s`, \
+              `cores`, `timing`\nhelp: did you mean `clock_mhz`?",
+            ),
+        ] {
+            let error = Target::from_toml(toml).expect_err(toml);
+            assert_eq!(error.to_string(), message);
+            let through_serde = toml::from_str::<Target>(toml).expect_err(toml).to_string();
+            assert!(through_serde.contains(message.trim_end()), "{through_serde}");
+        }
+        let error = Target::from_toml("base = 'QC-U'\ntiming = { flow_strat = 1 }").expect_err("no such parameter");
+        assert!(error.to_string().ends_with("help: did you mean `flow_start`?"), "{error}");
+    }
+
+    #[test]
+    fn text_of_another_format_is_an_error_with_its_place() {
+        assert!(
+            Target::from_toml("rows = ")
+                .expect_err("no value")
+                .to_string()
+                .starts_with("target, TOML: TOML parse error at line 1")
+        );
+        let error = Target::from_json(r#"{"rows": "8"}"#).expect_err("no number");
+        assert_eq!(error.to_string(), "target, JSON: invalid type: string \"8\", expected i64 at line 1 column 12");
+    }
+}

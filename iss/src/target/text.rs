@@ -178,3 +178,160 @@ fn unknown_key(key: &str) -> TargetError {
     let params = Param::ALL.iter().map(|param| param.name());
     TargetError::unknown_key(key, &KEYS.iter().copied().chain(params).collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::target::{PRESETS, QC_N, QC_U, QC_U_NARROW, Timing};
+
+    #[track_caller]
+    fn parse(text: &str) -> Target {
+        text.parse().unwrap_or_else(|error| panic!("`{text}`: {error}"))
+    }
+
+    #[track_caller]
+    fn refusal(text: &str) -> String {
+        text.parse::<Target>().expect_err(text).to_string()
+    }
+
+    #[test]
+    fn presets_print_and_parse() {
+        assert_eq!(QC_U.to_string(), LONG_EXAMPLE);
+        assert_eq!(parse(LONG_EXAMPLE), QC_U);
+        assert_eq!(QC_N.to_string(), "QC-N_1d7_16MB_4kB_128GBps_128GBps_16_OFF_x1_x1");
+        for preset in PRESETS {
+            assert_eq!(&parse(&preset.spec().product), preset);
+            assert_eq!(&parse(&preset.to_string()), preset);
+        }
+        assert_eq!(parse("QC-U-narrow"), QC_U_NARROW);
+    }
+
+    #[test]
+    fn short_and_long_forms_take_keys() {
+        let expected = "QC-U_1d56_8MB_4kB_64GBps_64500MBps_16_OFF_x1_x1";
+        assert_eq!(parse("QC-U:ocm=8MB,clock=1.56,ext-rd=64GBps,ext-wr=64.5GBps").to_string(), expected);
+        let all = "QC-U: array=8x16, macs=8, ocm=512kB, lrm=1040B, clock=900MHz, cores=2, border=0, flow_start=30";
+        let long = "QC-U_0d9_512kB_1040B_128GBps_128GBps_8_OFF_x2_x1:array=8x16,border=0,flow_start=30";
+        assert_eq!(parse(all).to_string(), long);
+        assert_eq!(parse(long), parse(all));
+        assert_eq!(parse(&format!("{LONG_EXAMPLE}:ocm=8MB")).spec().ocm_bytes, 8 << 20);
+    }
+
+    #[test]
+    fn a_long_name_keeps_the_timing_of_its_preset() {
+        assert_eq!(
+            parse("QC-U-narrow_1d7_8MB_4kB_128GBps_128GBps_16_OFF_x1_x1").spec().timing,
+            QC_U_NARROW.spec().timing
+        );
+        assert_eq!(parse("other_1d7_8MB_4kB_128GBps_128GBps_16_OFF_x1_x1").spec().timing, Timing::QC_U);
+    }
+
+    #[test]
+    fn refusals_name_part_value_and_expectation() {
+        for (text, message) in [
+            (
+                "QCU",
+                "target `QCU` is unknown, expected `QC-U`, `QC-U-narrow`, `QC-P`, `QC-N` or a long name such as \
+                     `QC-U_1d7_16MB_4kB_128GBps_128GBps_16_OFF_x1_x1`\nhelp: did you mean `QC-U`?",
+            ),
+            (
+                "QC-U_1d7",
+                "target `QC-U_1d7` has 2 parts, expected 10: \
+                          product_clock_ocm_lrm_extread_extwrite_macs_OFF_xCORES_x1",
+            ),
+            (
+                "QC-U_1d7_16MB_4kB_128GBps_128GBps_16_ON_x1_x1",
+                "target, `eighth part`: `ON` is not modelled, only `OFF` is",
+            ),
+            (
+                "QC-U_1d7_16MB_4kB_128GBps_128GBps_16_OFF_x1_x2",
+                "target, `tenth part`: `x2` is not modelled, only `x1` is",
+            ),
+            (
+                "QC-U_1d7_16MB_4kB_128GBps_128GBps_16_OFF_1x_x1",
+                "target, `cores`: cannot read `1x`, expected a number such as `1` or `x1`",
+            ),
+            (
+                "QC-U_1d7_16Mb_4kB_128GBps_128GBps_16_OFF_x1_x1",
+                "target, `ocm`: cannot read `16Mb`, expected a size such as `16MB`, `4kB` or `512B`",
+            ),
+            (
+                "QC-U:clock=1.5605",
+                "target, `clock`: cannot read `1.5605`, expected GHz such as `1.56` or `1d56`, in whole MHz",
+            ),
+            ("QC-U:array=8", "target, `array`: cannot read `8`, expected rows and columns such as `8x8`"),
+            ("QC-U:array=+8x8", "target, `array`: cannot read `+8x8`, expected rows and columns such as `8x8`"),
+            ("QC-U:macs=8,macs=16", "target: `macs` is given twice"),
+            ("QC-U:macs", "target: `macs` is no `key=value`"),
+            ("QC-U:", "target: `` is no `key=value`"),
+            (
+                "QC-U:macs=12,cores=99999999999,loop_depth=9",
+                "target `QC-U` is impossible: `cores` is 99999999999, legal: 1..=8 cores; \
+              `macs_per_pe` is 12, legal: 8 or 16 MACs; `loop_depth` is 9, legal: 1..=8 levels",
+            ),
+        ] {
+            assert_eq!(refusal(text), message);
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_answered_with_all_and_the_nearest() {
+        let message = refusal("QC-U:flow_strat=3");
+        assert!(message.starts_with("target: there is no `flow_strat`, expected one of `array`, `macs`,"), "{message}");
+        assert!(message.contains("`loop_depth`\nhelp: did you mean `flow_start`?"), "{message}");
+        assert!(!refusal("QC-U:zzz=3").contains("help:"));
+    }
+
+    /// A number in the legal range of a parameter, its value on `QC-U` half of the time.
+    fn param(param: Param) -> impl Strategy<Value = u32> {
+        prop_oneof![Just(Timing::QC_U.get(param)), param.range()]
+    }
+
+    prop_compose! {
+        fn any_timing()(values in Param::ALL.iter().map(|&p| param(p)).collect::<Vec<_>>()) -> Timing {
+            let mut timing = Timing::QC_U;
+            Param::ALL.iter().zip(values).for_each(|(&param, value)| timing.set(param, value));
+            timing
+        }
+    }
+
+    prop_compose! {
+        fn any_target()(
+            product in prop_oneof!["[A-Za-z0-9-]{1,32}", prop::sample::select(Target::preset_names().collect::<Vec<_>>())
+                .prop_map(str::to_owned)],
+            rows in 1u32..=64, (border, cols) in (0u32..=4).prop_flat_map(|b| (Just(b), 1..=64 - 2 * b)),
+            wide in any::<bool>(), clock_mhz in 100u32..=10_000,
+            ocm in 1024u32..=1 << 22, lrm in 16u32..=1024,
+            ext_read_mb_s in 1u32..=10_000_000, ext_write_mb_s in prop_oneof![1u32..=10_000_000, Just(64_000u32)],
+            cores in 1u32..=8, timing in any_timing(), whole in any::<bool>(),
+        ) -> Target {
+            let ocm_bytes = if whole { (ocm * 64).next_multiple_of(1 << 16) } else { ocm * 64 };
+            TargetSpec {
+                product: Cow::Owned(product), rows, cols, border, macs_per_pe: if wide { 16 } else { 8 }, clock_mhz,
+                ocm_bytes, lrm_bytes: lrm * 16, ext_read_mb_s, ext_write_mb_s, cores, timing,
+            }
+            .build()
+            .expect("every value is legal")
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn text_toml_and_json_round_trip(target in any_target()) {
+            prop_assert_eq!(&parse(&target.to_string()), &target);
+            prop_assert_eq!(Target::from_toml(&target.to_toml()), Ok(target.clone()));
+            prop_assert_eq!(Target::from_json(&target.to_json()), Ok(target.clone()));
+        }
+
+        #[test]
+        fn no_text_panics(text in "(QC-U|[A-Z_x0-9d]{0,20})(:[a-z_=,0-9.xMB-]{0,40})?|\\PC{0,40}") {
+            if let Ok(target) = text.parse::<Target>() {
+                prop_assert_eq!(parse(&target.to_string()), target);
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Where the cycles of a run went: recording, the finished profile, its text and its timeline. Nothing here simulates.
+//!
+//! A [`Recorder`] is what the simulator calls; [`Recorder::finish`] gives a [`Profile`]. Each cycle is charged to exactly
+//! one [`Class`](crate::isa::Class), by an issue or by a stall, so the six classes of the run and of every region add up.
+
+mod cause;
+mod data;
+mod error;
+mod recorder;
+mod timeline;
+
+pub use cause::StallCause;
+pub use data::{ClassUse, EngineUse, Profile, Region, Table};
+pub use error::ProfileError;
+pub use recorder::{Recorder, RegionName, RegionRef, Work};
+pub use timeline::{Dropped, RegionSpan, StallSpan, Timeline, TransferSpan};

@@ -1,0 +1,124 @@
+//! Which lane is which PE. Two parts, each with its own groups, PEs row-major within it: the core array, and the border
+//! columns, whose rows have the west columns first and the east ones behind.
+
+use super::group::{Group, LANES, slot};
+
+/// Sizes of an array, in PEs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Rows, at least 1.
+    pub rows: usize,
+    /// Columns without the border, at least 1.
+    pub cols: usize,
+    /// Border columns on each side.
+    pub border: usize,
+}
+
+/// Groups of one part.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// State, PE `i` of the part in lane `i % 64` of group `i / 64`.
+    pub groups: Vec<Group>,
+    /// PEs of a row.
+    pub width: usize,
+    /// By group: lanes whose west (east) neighbour is in this part.
+    pub has_west: Vec<u64>,
+    pub has_east: Vec<u64>,
+}
+
+/// A run of PEs of one row that lie in one group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub border: bool,
+    pub group: usize,
+    pub lane: usize,
+    pub len: usize,
+}
+
+impl Geometry {
+    /// Columns with both borders.
+    pub const fn full_cols(self) -> usize {
+        self.cols + 2 * self.border
+    }
+    /// Whether a column is in the border, and the PE's index within its part.
+    ///
+    /// # Panics
+    /// If the PE does not exist.
+    pub(super) fn index(self, row: usize, col: i32) -> (bool, usize) {
+        let (cols, border) = (self.cols as i32, self.border as i32);
+        assert!(row < self.rows && (-border..cols + border).contains(&col), "PE ({row}, {col}) does not exist");
+        if (0..cols).contains(&col) {
+            return (false, row * self.cols + col as usize);
+        }
+        let within = if col < 0 { col + border } else { col - cols + border };
+        (true, row * 2 * self.border + within as usize)
+    }
+    /// Row and column of a PE of a part.
+    pub(super) fn position(self, border: bool, index: usize) -> (usize, i32) {
+        if !border {
+            return (index / self.cols, (index % self.cols) as i32);
+        }
+        let (row, within) = (index / (2 * self.border), index % (2 * self.border));
+        let east = within >= self.border;
+        (row, within as i32 - self.border as i32 + if east { self.cols as i32 } else { 0 })
+    }
+    /// PEs of a part.
+    pub(super) fn n_lanes(self, border: bool) -> usize {
+        self.rows * if border { 2 * self.border } else { self.cols }
+    }
+    /// The runs of `n` PEs of a row from column `col` on, west to east.
+    pub(super) fn segments(self, row: usize, col: i32, n: usize) -> impl Iterator<Item = Segment> {
+        let end = col + n as i32;
+        let mut at = col;
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let (border, index) = self.index(row, at);
+            let part_end = match at {
+                ..0 => 0,
+                at if at < self.cols as i32 => self.cols as i32,
+                _ => i32::MAX,
+            };
+            let lane = index % LANES;
+            let len = ((end.min(part_end) - at) as usize).min(LANES - lane);
+            at += len as i32;
+            Some(Segment { border, group: index / LANES, lane, len })
+        })
+    }
+}
+
+impl Part {
+    /// The core or border part of an array, all zero, all PEs enabled.
+    pub fn new(geometry: Geometry, border: bool, n_words: usize) -> Self {
+        let n_lanes = geometry.n_lanes(border);
+        let n_groups = n_lanes.div_ceil(LANES);
+        let mut part = Self {
+            groups: (0..n_groups).map(|g| Group::new(n_words, n_lanes - g * LANES)).collect(),
+            width: if border { 2 * geometry.border } else { geometry.cols },
+            has_west: vec![0; n_groups],
+            has_east: vec![0; n_groups],
+        };
+        for index in 0..n_lanes {
+            let (row, col) = geometry.position(border, index);
+            let (g, lane) = (index / LANES, index % LANES);
+            part.groups[g].mem[slot::Q_ROW as usize].0[lane] = row as i32;
+            part.groups[g].mem[slot::Q_COL as usize].0[lane] = col;
+            let within = index % part.width;
+            let edge = |at: usize| within == at || (border && within == (at + geometry.border) % part.width);
+            part.has_west[g] |= (!edge(0) as u64) << lane;
+            part.has_east[g] |= (!edge(part.width - 1) as u64) << lane;
+        }
+        part
+    }
+    /// Whether the PE is enabled.
+    pub fn enabled(&self, index: usize) -> bool {
+        self.groups[index / LANES].preds.enable >> (index % LANES) & 1 == 1
+    }
+    /// The enable bits of 64 PEs from index `start` on; none outside the part.
+    pub fn enable_window(&self, start: isize) -> u64 {
+        let (g, shift) = (start.div_euclid(LANES as isize), start.rem_euclid(LANES as isize));
+        let enable = |g: isize| usize::try_from(g).ok().and_then(|g| self.groups.get(g)).map_or(0, |g| g.preds.enable);
+        if shift == 0 { enable(g) } else { enable(g) >> shift | enable(g + 1) << (LANES as isize - shift) }
+    }
+}

@@ -1,0 +1,173 @@
+//! The array: state of all PEs and its execution on the host.
+//!
+//! A sequencer elsewhere executes scalar code, resolves addresses and appends micro-ops to a [`TraceBuffer`];
+//! [`Array::run`] executes the buffer group by group, 64 PEs at a time, so that a group's memory stays in the host's inner
+//! caches. What passes between PEs or leaves the array (sends, any-PE tests, engines, the debugger) happens between runs.
+//!
+//! Nothing here knows of time, of instructions' encoding or of on-chip memory. Results are the same on every
+//! [`SimdPath`] and for any number of threads.
+
+mod access;
+mod exec;
+mod geometry;
+mod group;
+mod mac;
+#[cfg(not(target_arch = "x86_64"))]
+mod portable;
+mod send;
+mod simd;
+mod trace;
+mod transcendental;
+mod uop;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use geometry::Geometry;
+pub use group::{LANES, Lanes, PREDICATE_DEPTH};
+pub use simd::{SimdPath, UnknownPath};
+pub use trace::TraceBuffer;
+pub use uop::{BinaryOp, Dest, Mac, MacWidth, Place, Source, Uop};
+
+use geometry::Part;
+use group::Group;
+#[cfg(not(target_arch = "x86_64"))]
+use portable::Host;
+#[cfg(target_arch = "x86_64")]
+use x86::Host;
+
+/// Estimated host cycles of a run, over all groups, from which on several threads pay.
+const THREAD_CYCLES: usize = 300_000;
+
+/// A zero divisor in an enabled PE. The other PEs have executed the micro-op, and all have executed the whole buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("division by zero in PE ({row}, {col})")]
+pub struct DivisionFault {
+    /// Number of the micro-op within the buffer.
+    pub uop_index: usize,
+    /// Row of the first such PE, row-major over array and border.
+    pub row: usize,
+    /// Its column, negative in the west border.
+    pub col: i32,
+}
+
+/// The array with its border columns.
+#[derive(Clone, Debug)]
+pub struct Array {
+    geometry: Geometry,
+    core: Part,
+    border: Part,
+    /// Whether border PEs execute.
+    borders: bool,
+    host: Host,
+    n_threads: usize,
+    send: send::Scratch,
+}
+
+impl Array {
+    /// An array of zeros with every PE enabled, on the fastest path of the host and one thread.
+    ///
+    /// # Panics
+    /// If a size is zero or `lrm_bytes` is not a multiple of 4.
+    pub fn new(geometry: Geometry, lrm_bytes: usize) -> Self {
+        assert!(geometry.rows > 0 && geometry.cols > 0, "an array has at least one PE");
+        assert!(lrm_bytes > 0 && lrm_bytes.is_multiple_of(4), "local memory consists of words");
+        let n_words = lrm_bytes / 4;
+        Self {
+            geometry,
+            core: Part::new(geometry, false, n_words),
+            border: Part::new(geometry, true, n_words),
+            borders: geometry.border > 0,
+            host: Host::new(SimdPath::detect()),
+            n_threads: 1,
+            send: send::Scratch::default(),
+        }
+    }
+    /// Sizes.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+    /// Sets the path.
+    ///
+    /// # Panics
+    /// If the host lacks its instructions; see [`SimdPath::available`].
+    pub fn set_path(&mut self, path: SimdPath) {
+        self.host = Host::new(path);
+    }
+    /// The path in use.
+    pub fn path(&self) -> SimdPath {
+        self.host.path()
+    }
+    /// Sets how many threads long runs may use. With 1 no thread pool is touched.
+    pub fn set_threads(&mut self, n_threads: usize) {
+        self.n_threads = n_threads.max(1);
+    }
+    /// Whether border PEs execute and send. Off, they keep their state, and moves end at the core's edge: for programs
+    /// without neighbour traffic, whose border cannot be seen. Predicates of the border then lag behind.
+    pub fn set_borders(&mut self, on: bool) {
+        self.borders = on && self.geometry.border > 0;
+    }
+    /// Executes a buffer. The buffer can be run again.
+    ///
+    /// # Errors
+    /// The first division by zero; see [`DivisionFault`] for the state it leaves.
+    ///
+    /// # Panics
+    /// If an address is outside local memory or the predicate stack over- or underflows: the sequencer's checks.
+    pub fn run(&mut self, trace: &mut TraceBuffer) -> Result<(), DivisionFault> {
+        trace.close_macs();
+        if trace.code.is_empty() {
+            return Ok(());
+        }
+        let trace = &*trace;
+        let host = self.host;
+        let n_core = self.core.groups.len();
+        let n_groups = n_core + if self.borders { self.border.groups.len() } else { 0 };
+        let threads = self.n_threads.min(n_groups);
+        if threads == 1 || trace.cycles() * n_groups < THREAD_CYCLES {
+            let core = self.core.groups.iter_mut().map(|g| (g, true));
+            let border = self.border.groups.iter_mut().map(|g| (g, false));
+            let faults = core.chain(border).take(n_groups).enumerate();
+            let faults = faults.filter_map(|(g, (group, core))| Some((g, host.run_group(group, trace, core)?)));
+            let found = first_fault(self.geometry, n_core, trace, faults);
+            return found.map_or(Ok(()), Err);
+        }
+        let faults = self.run_threads(trace, threads, n_groups);
+        first_fault(self.geometry, n_core, trace, faults.into_iter()).map_or(Ok(()), Err)
+    }
+    /// Runs contiguous shares of the groups on several threads.
+    fn run_threads(&mut self, trace: &TraceBuffer, threads: usize, n_groups: usize) -> Vec<(usize, (usize, u64))> {
+        use rayon::prelude::*;
+
+        let host = self.host;
+        let core = self.core.groups.iter_mut().map(|g| (g, true));
+        let border = self.border.groups.iter_mut().map(|g| (g, false));
+        let mut all: Vec<_> = core.chain(border).take(n_groups).enumerate().collect();
+        let share = n_groups.div_ceil(threads);
+        let run = |(g, (group, core)): &mut (usize, (&mut Group, bool))| {
+            host.run_group(group, trace, *core).map(|fault| (*g, fault))
+        };
+        all.par_chunks_mut(share).flat_map_iter(|share| share.iter_mut().filter_map(run)).collect()
+    }
+    /// Whether the predicate bit of any enabled PE of the core array is set.
+    pub fn any(&self) -> bool {
+        self.core.groups.iter().any(|g| g.preds.enable & g.preds.pred != 0)
+    }
+}
+
+/// Of faults by group (index of the operation, lanes), the one of the first micro-op and then of the first PE.
+fn first_fault(
+    geometry: Geometry,
+    n_core: usize,
+    trace: &TraceBuffer,
+    faults: impl Iterator<Item = (usize, (usize, u64))>,
+) -> Option<DivisionFault> {
+    let lanes = faults.flat_map(|(g, (code_idx, lanes))| {
+        let (border, g) = if g < n_core { (false, g) } else { (true, g - n_core) };
+        (0..LANES).filter(move |lane| lanes >> lane & 1 == 1).map(move |lane| {
+            let (row, col) = geometry.position(border, g * LANES + lane);
+            (code_idx, row, col)
+        })
+    });
+    let (code_idx, row, col) = lanes.min()?;
+    Some(DivisionFault { uop_index: trace.division(code_idx), row, col })
+}
