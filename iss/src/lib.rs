@@ -4,10 +4,7 @@ pub mod asm;
 pub mod builder;
 pub mod image;
 pub mod isa;
-<<<<<<< HEAD
 pub mod profile;
-=======
->>>>>>> array
 pub mod sim;
 pub mod target;
 #[doc(hidden)]
