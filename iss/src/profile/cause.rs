@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a stall waited for. Shown as `Stall[LOAD]` and so on; the two directions of DMA are counted apart and shown alike.
+/// What a stall waited for. Shown as `Stall[LOAD]` and so on; the two directions of DMA are counted apart and shown
+/// alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]

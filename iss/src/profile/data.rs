@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::recorder::{Counters, EngineCounters, Node};
+use super::counters::{Counters, EngineCounters, Node};
 use super::timeline::Timeline;
 use super::{ProfileError, StallCause};
 use crate::isa::Class;
@@ -147,7 +147,8 @@ impl Region {
         self.inclusive.cycles
     }
 
-    /// Calls `visit` with path, depth and region for this region (whose path is empty) and all inside, outer ones first.
+    /// Calls `visit` with path, depth and region for this region (whose path is empty) and all inside, outer ones
+    /// first.
     pub fn walk<E>(&self, visit: &mut impl FnMut(&str, usize, &Region) -> Result<(), E>) -> Result<(), E> {
         self.walk_from("", 0, visit)
     }
@@ -162,7 +163,8 @@ impl Region {
         self.children.iter().try_for_each(|child| child.walk_from(&Self::path(path, &child.name), depth + 1, visit))
     }
 
-    fn path(parent: &str, name: &str) -> String {
+    /// The path of `name` inside `parent`.
+    pub(super) fn path(parent: &str, name: &str) -> String {
         if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") }
     }
 

@@ -1,8 +1,9 @@
-//! What the simulator calls while it runs. The hot path is a couple of adds to one flat set of counters; a region is the
-//! difference of two snapshots of them.
+//! What the simulator calls while it runs. The hot path is a couple of adds to one flat set of counters; a region is
+//! the difference of two snapshots of them.
 
 use std::collections::HashMap;
 
+use super::counters::{Counters, Node, Peaks};
 use super::timeline::{Timeline, TransferSpan};
 use super::{Profile, ProfileError, StallCause};
 use crate::isa::Class;
@@ -35,89 +36,6 @@ pub struct Work {
     pub bytes: u64,
     /// Tiles (flow), entries (broadcast), accesses (RAU) or rows (DMA).
     pub tiles: u64,
-}
-
-/// What the whole run has counted so far, or a region's share of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counters {
-    /// Cycles of issue, by class.
-    pub(super) issued: [u64; 6],
-    /// Instructions, by class.
-    pub(super) instructions: [u64; 6],
-    /// Cycles of stalls, by class and cause.
-    pub(super) stalled: [[u64; 8]; 6],
-    /// Products issued to the MAC units.
-    pub(super) mac_products: u64,
-}
-
-impl Counters {
-    /// Cycles charged.
-    pub(super) fn cycles(&self) -> u64 {
-        self.issued.iter().sum::<u64>() + self.stalled.iter().flatten().sum::<u64>()
-    }
-
-    /// Takes a part away, to leave what is not in it.
-    pub(super) fn subtract(&mut self, part: &Counters) {
-        let whole = std::mem::take(self);
-        self.add_since(&whole, part);
-    }
-
-    fn add_since(&mut self, now: &Counters, start: &Counters) {
-        self.mac_products += now.mac_products - start.mac_products;
-        for class in 0..6 {
-            self.issued[class] += now.issued[class] - start.issued[class];
-            self.instructions[class] += now.instructions[class] - start.instructions[class];
-            for cause in 0..8 {
-                self.stalled[class][cause] += now.stalled[class][cause] - start.stalled[class][cause];
-            }
-        }
-    }
-}
-
-/// What one engine has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct EngineCounters {
-    pub(super) transfers: u64,
-    pub(super) tiles: u64,
-    pub(super) bytes: u64,
-    pub(super) busy: u64,
-}
-
-impl EngineCounters {
-    pub(super) fn add(&mut self, other: EngineCounters) {
-        self.transfers += other.transfers;
-        self.tiles += other.tiles;
-        self.bytes += other.bytes;
-        self.busy += other.busy;
-    }
-}
-
-/// Highest byte touched, plus one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Peaks {
-    pub(super) lrm: u64,
-    pub(super) ocm: u64,
-}
-
-impl Peaks {
-    fn raise(&mut self, other: Peaks) {
-        self.lrm = self.lrm.max(other.lrm);
-        self.ocm = self.ocm.max(other.ocm);
-    }
-}
-
-/// One path of regions.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) name: RegionName,
-    pub(super) parent: Option<u32>,
-    pub(super) calls: u64,
-    /// With children.
-    pub(super) counters: Counters,
-    /// Of transfers issued here, without children.
-    pub(super) engines: [EngineCounters; 6],
-    /// With children.
-    pub(super) peaks: Peaks,
 }
 
 /// An open region.
@@ -259,7 +177,8 @@ impl Recorder {
     /// Enters a region at `cycle`. A path that was entered before accumulates.
     ///
     /// # Errors
-    /// [`ProfileError::TooDeep`] and [`ProfileError::TooMany`] stop a program that only ever enters; nothing is entered.
+    /// [`ProfileError::TooDeep`] and [`ProfileError::TooMany`] stop a program that only ever enters; nothing is
+    /// entered.
     pub fn enter_id(&mut self, name: RegionName, cycle: u64) -> Result<(), ProfileError> {
         self.check_clock(cycle);
         if self.open.len() == MAX_DEPTH {
@@ -356,14 +275,7 @@ impl Recorder {
 
     fn add_node(&mut self, name: RegionName, parent: Option<u32>) -> u32 {
         let id = self.nodes.len() as u32;
-        self.nodes.push(Node {
-            name,
-            parent,
-            calls: 0,
-            counters: Counters::default(),
-            engines: Default::default(),
-            peaks: Peaks::default(),
-        });
+        self.nodes.push(Node::new(name, parent));
         if let Some(parent) = parent {
             self.children.insert((parent, name), id);
         }

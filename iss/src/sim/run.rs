@@ -158,7 +158,7 @@ struct Placed {
 /// A program and the machine that runs it.
 ///
 /// ```
-/// use iss::builder::{Program, acc, imm, w};
+/// use iss::builder::{Emit, Program, imm, w};
 /// use iss::isa::operand::{Operand, Src};
 /// use iss::sim::{Options, Simulator, Stopped};
 /// use iss::target::QC_U;
@@ -172,7 +172,7 @@ struct Placed {
 /// sim.start("main", &[])?;
 /// assert_eq!(sim.run()?, Stopped::Halt);
 /// assert_eq!(sim.value(Src::parse("[4]")?)?.get(31, 31), Some(42));
-/// assert_eq!(sim.profile().expect("the run ended").total, 3);
+/// assert_eq!(sim.profile().expect("a run was started").cycles, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

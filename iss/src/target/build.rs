@@ -193,7 +193,8 @@ impl TargetSpec {
     }
 }
 
-/// A target being put together from text or a file: values of any size come in, those that do not fit are kept as problems.
+/// A target being put together from text or a file: values of any size come in, those that do not fit are kept as
+/// problems.
 pub(super) struct Draft {
     pub(super) spec: TargetSpec,
     problems: Vec<Problem>,
@@ -264,6 +265,12 @@ mod tests {
              `ocm_bytes` is 1048577, legal: a multiple of 64 in 65536..=268435456 bytes; \
              `loop_depth` is 9, legal: 1..=8 levels"
         );
+    }
+
+    #[test]
+    #[should_panic(expected = "target: `macs_per_pe` is outside 8..=16 or no multiple of 8")]
+    fn a_constant_is_refused_by_field() {
+        TargetSpec { macs_per_pe: 12, ..QC_U.into_spec() }.build_const();
     }
 
     #[test]

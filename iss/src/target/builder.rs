@@ -8,8 +8,9 @@ use super::{Param, QC_U, Target, TargetError, TargetSpec, Timing};
 ///
 /// ```
 /// use iss::target::{Param, QC_U};
-/// let small = QC_U.to_builder().array(8, 8).macs_per_pe(8).ocm_mb(8).clock_ghz(1.56).timing(Param::flow_start, 30).build()?;
-/// assert_eq!(small.to_string(), "QC-U_1d56_8MB_4kB_128GBps_128GBps_8_OFF_x1_x1:array=8x8,flow_start=30");
+/// let small = QC_U.to_builder().array(8, 8).macs_per_pe(8).ocm_mb(8).clock_ghz(1.56).timing(Param::flow_start,
+/// 30).build()?; assert_eq!(small.to_string(),
+/// "QC-U_1d56_8MB_4kB_128GBps_128GBps_8_OFF_x1_x1:array=8x8,flow_start=30");
 /// # Ok::<(), iss::target::TargetError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

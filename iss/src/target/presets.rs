@@ -7,8 +7,8 @@ use super::{Target, TargetSpec, Timing};
 /// The product `QC-U`: 32 x 32 PEs of 16 MACs at 1.7 GHz.
 pub const QC_U: Target = family("QC-U", 32, Timing::QC_U);
 
-/// A slower reading of the figures from which the timing of [`QC_U`] is inferred: 16-byte beats, no start cost, a strided
-/// row pays for every beat of its span, one dead cycle in 20, a RAU row costs 4 and merges nothing.
+/// A slower reading of the figures from which the timing of [`QC_U`] is inferred: 16-byte beats, no start cost, a
+/// strided row pays for every beat of its span, one dead cycle in 20, a RAU row costs 4 and merges nothing.
 ///
 /// Printed beside the default, never asserted: a claim that holds on both does not hang on the choice.
 pub const QC_U_NARROW: Target = family(
@@ -25,10 +25,12 @@ pub const QC_U_NARROW: Target = family(
     },
 );
 
-/// A 16 x 16 member of the family. That the array's size exists is public; every other figure is `QC-U`'s, by our choice.
+/// A 16 x 16 member of the family. That the array's size exists is public; every other figure is `QC-U`'s, by our
+/// choice.
 pub const QC_P: Target = family("QC-P", 16, Timing::QC_U);
 
-/// An 8 x 8 member of the family. That the array's size exists is public; every other figure is `QC-U`'s, by our choice.
+/// An 8 x 8 member of the family. That the array's size exists is public; every other figure is `QC-U`'s, by our
+/// choice.
 pub const QC_N: Target = family("QC-N", 8, Timing::QC_U);
 
 /// Every preset; the first is the default.

@@ -20,7 +20,8 @@ impl Target {
     }
 }
 
-/// `ceil(bytes / (mb_s / clock_mhz))`: the 10^6 of MHz and of MB/s cancel. More than 2^64 cycles are given as `u64::MAX`.
+/// `ceil(bytes / (mb_s / clock_mhz))`: the 10^6 of MHz and of MB/s cancel. More than 2^64 cycles are given as
+/// `u64::MAX`.
 const fn cycles_at(bytes: u64, clock_mhz: u32, mb_s: u32) -> u64 {
     let cycles = (bytes as u128 * clock_mhz as u128).div_ceil(mb_s as u128);
     if cycles > u64::MAX as u128 { u64::MAX } else { cycles as u64 }

@@ -110,7 +110,8 @@ macro_rules! for_each_param {
 
 macro_rules! define_timing {
     ($( $(#[doc = $doc:literal])* $name:ident = $default:literal, $range:expr, $unit:literal, $standing:ident; )*) => {
-        /// Cost and capacity parameters. Each field's last doc line gives its unit, its standing and its value on `QC-U`.
+        /// Cost and capacity parameters. Each field's last doc line gives its unit, its standing and its value on
+        /// `QC-U`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         pub struct Timing {
