@@ -5,6 +5,7 @@ pub mod builder;
 pub mod image;
 pub mod isa;
 pub mod profile;
+pub mod reference;
 pub mod sim;
 pub mod target;
 #[doc(hidden)]
