@@ -1,0 +1,6 @@
+//! The simulator against independent models of what programs mean and of what they cost, and rule by rule.
+
+mod function;
+mod generate;
+mod harness;
+mod model;
