@@ -17,12 +17,18 @@ fn make<B: Simd>(mut f: impl FnMut(usize) -> B::V) -> Value<B> {
 
 #[inline(always)]
 fn map<B: Simd>(a: Value<B>, f: impl Fn(B::V) -> B::V) -> Value<B> {
-    make::<B>(|c| f(a[c]))
+    make::<B>(
+        #[inline(always)]
+        |c| f(a[c]),
+    )
 }
 
 #[inline(always)]
 fn zip<B: Simd>(a: Value<B>, b: Value<B>, f: impl Fn(B::V, B::V) -> B::V) -> Value<B> {
-    make::<B>(|c| f(a[c], b[c]))
+    make::<B>(
+        #[inline(always)]
+        |c| f(a[c], b[c]),
+    )
 }
 
 /// One bit per lane.
@@ -34,7 +40,10 @@ fn compare<B: Simd>(a: Value<B>, b: Value<B>, f: impl Fn(B::V, B::V) -> u16) -> 
 
 #[inline(always)]
 fn load<B: Simd>(lanes: &Lanes) -> Value<B> {
-    make::<B>(|c| B::load(lanes.chunk(c)))
+    make::<B>(
+        #[inline(always)]
+        |c| B::load(lanes.chunk(c)),
+    )
 }
 
 #[inline(always)]
@@ -64,7 +73,11 @@ pub(super) fn fetch<B: Simd>(mem: &[Lanes], from: Operand) -> Value<B> {
         Mode::Narrow => {
             let left = B::splat(32 - from.low as i32 - from.bits as i32);
             let right = B::splat(32 - from.bits as i32);
-            map::<B>(load::<B>(&mem[from.at as usize]), |v| B::sar(B::shl(v, left), right))
+            map::<B>(
+                load::<B>(&mem[from.at as usize]),
+                #[inline(always)]
+                |v| B::sar(B::shl(v, left), right),
+            )
         }
     }
 }
@@ -79,7 +92,12 @@ fn put<B: Simd>(mem: &mut [Lanes], to: Operand, value: Value<B>, enable: u64) {
         let lane = B::splat((((1u64 << to.bits) - 1) << to.low) as u32 as i32);
         let others = B::splat(!(((1u64 << to.bits) - 1) << to.low) as u32 as i32);
         let low = B::splat(to.low as i32);
-        zip::<B>(value, load::<B>(lanes), |v, old| B::or(B::and(B::shl(v, low), lane), B::and(old, others)))
+        zip::<B>(
+            value,
+            load::<B>(lanes),
+            #[inline(always)]
+            |v, old| B::or(B::and(B::shl(v, low), lane), B::and(old, others)),
+        )
     };
     for (c, v) in value.into_iter().enumerate() {
         B::store_masked(lanes.chunk_mut(c), v, chunk_mask(enable, c));
@@ -105,27 +123,68 @@ pub(super) fn run_group<B: Simd>(group: &mut Group, trace: &TraceBuffer, core: b
             Kind::And => zip::<B>(a, b, B::and),
             Kind::Or => zip::<B>(a, b, B::or),
             Kind::Xor => zip::<B>(a, b, B::xor),
-            Kind::Shl => zip::<B>(a, b, |a, b| B::shl(a, B::and(b, B::splat(31)))),
-            Kind::Shr => zip::<B>(a, b, |a, b| B::shr(a, B::and(b, B::splat(31)))),
-            Kind::Sar => zip::<B>(a, b, |a, b| B::sar(a, B::and(b, B::splat(31)))),
+            Kind::Shl => zip::<B>(
+                a,
+                b,
+                #[inline(always)]
+                |a, b| B::shl(a, B::and(b, B::splat(31))),
+            ),
+            Kind::Shr => zip::<B>(
+                a,
+                b,
+                #[inline(always)]
+                |a, b| B::shr(a, B::and(b, B::splat(31))),
+            ),
+            Kind::Sar => zip::<B>(
+                a,
+                b,
+                #[inline(always)]
+                |a, b| B::sar(a, B::and(b, B::splat(31))),
+            ),
             Kind::Min => zip::<B>(a, b, B::min),
             Kind::Max => zip::<B>(a, b, B::max),
-            Kind::Clip => zip::<B>(a, b, |a, low| B::min(B::max(a, low), B::splat(x))),
+            Kind::Clip => zip::<B>(
+                a,
+                b,
+                #[inline(always)]
+                |a, low| B::min(B::max(a, low), B::splat(x)),
+            ),
             Kind::CmpEq | Kind::CmpGt | Kind::CmpGtu => {
                 preds.set_pred(condition::<B>(code, a, b));
                 continue;
             }
             Kind::SetEq | Kind::SetGt | Kind::SetGtu => {
                 let bits = condition::<B>(code, a, b);
-                make::<B>(|c| B::select(chunk_mask(bits, c), B::splat(1), B::splat(0)))
+                make::<B>(
+                    #[inline(always)]
+                    |c| B::select(chunk_mask(bits, c), B::splat(1), B::splat(0)),
+                )
             }
-            Kind::Sel => make::<B>(|c| B::select(chunk_mask(preds.pred, c), a[c], b[c])),
+            Kind::Sel => make::<B>(
+                #[inline(always)]
+                |c| B::select(chunk_mask(preds.pred, c), a[c], b[c]),
+            ),
             Kind::LutWord => look_up::<B, 4>(mem, zip::<B>(a, b, B::and), x),
             Kind::LutHalf => look_up::<B, 2>(mem, zip::<B>(a, b, B::and), x),
             Kind::LutByte => look_up::<B, 1>(mem, zip::<B>(a, b, B::and), x),
-            Kind::MulLeft => zip::<B>(a, b, |a, b| B::shl(B::mul(a, b), B::splat(x))),
-            Kind::MulLow => zip::<B>(a, b, |a, b| B::mul_shr(a, b, x)),
-            Kind::MulHigh => zip::<B>(a, b, |a, b| B::sar(B::mul_high(a, b), B::splat(x))),
+            Kind::MulLeft => zip::<B>(
+                a,
+                b,
+                #[inline(always)]
+                |a, b| B::shl(B::mul(a, b), B::splat(x)),
+            ),
+            Kind::MulLow => zip::<B>(
+                a,
+                b,
+                #[inline(always)]
+                |a, b| B::mul_shr(a, b, x),
+            ),
+            Kind::MulHigh => zip::<B>(
+                a,
+                b,
+                #[inline(always)]
+                |a, b| B::sar(B::mul_high(a, b), B::splat(x)),
+            ),
             Kind::Div => {
                 let (quotient, zero) = divide(&to_lanes::<B>(a), &to_lanes::<B>(b), x, preds.enable);
                 if zero != 0 && fault.is_none() {
@@ -181,7 +240,12 @@ fn condition<B: Simd>(code: &Code, a: Value<B>, b: Value<B>) -> u64 {
         Kind::CmpGt | Kind::SetGt => compare::<B>(a, b, B::gt),
         _ => {
             let flip = B::splat(i32::MIN);
-            compare::<B>(a, b, |a, b| B::gt(B::xor(a, flip), B::xor(b, flip)))
+            compare::<B>(
+                a,
+                b,
+                #[inline(always)]
+                |a, b| B::gt(B::xor(a, flip), B::xor(b, flip)),
+            )
         }
     };
     bits ^ code.x as i64 as u64
@@ -191,17 +255,20 @@ fn condition<B: Simd>(code: &Code, a: Value<B>, b: Value<B>) -> u64 {
 #[inline(always)]
 fn look_up<B: Simd, const BYTES: usize>(mem: &[Lanes], idx: Value<B>, table: i32) -> Value<B> {
     let log2 = B::splat(BYTES.trailing_zeros() as i32);
-    make::<B>(|c| {
-        let addr = B::add(B::shl(idx[c], log2), B::splat(table));
-        let slots = B::add(B::shr(addr, B::splat(2)), B::splat(slot::LRM as i32));
-        let word = B::gather(mem, c, slots);
-        if BYTES == 4 {
-            return word;
-        }
-        let bits = 8 * BYTES as i32;
-        let low = B::shl(B::and(addr, B::splat(3)), B::splat(3));
-        B::sar(B::shl(word, B::sub(B::splat(32 - bits), low)), B::splat(32 - bits))
-    })
+    make::<B>(
+        #[inline(always)]
+        |c| {
+            let addr = B::add(B::shl(idx[c], log2), B::splat(table));
+            let slots = B::add(B::shr(addr, B::splat(2)), B::splat(slot::LRM as i32));
+            let word = B::gather(mem, c, slots);
+            if BYTES == 4 {
+                return word;
+            }
+            let bits = 8 * BYTES as i32;
+            let low = B::shl(B::and(addr, B::splat(3)), B::splat(3));
+            B::sar(B::shl(word, B::sub(B::splat(32 - bits), low)), B::splat(32 - bits))
+        },
+    )
 }
 
 /// Quotients, and the enabled lanes whose divisor is zero.

@@ -250,21 +250,27 @@ fn run_block<B: Simd, const K: usize, const C: usize, const BYTES: bool>(
         let mut sums = [[B::splat(0); C]; K];
         for k in 0..K {
             let bias = B::splat(if BYTES && B::BIASED { block.bias[k] } else { 0 });
-            for c in 0..C {
-                sums[k][c] = B::sub(B::load(mem[block.accs[k] as usize].chunk(c0 + c)), bias);
+            for (c, sum) in sums[k].iter_mut().enumerate() {
+                *sum = B::sub(B::load(mem[block.accs[k] as usize].chunk(c0 + c)), bias);
             }
         }
         for (word, weights) in words.iter().zip(weights) {
             let lanes = &mem[*word as usize];
             if BYTES {
-                let x: [B::Bytes; C] = std::array::from_fn(|c| B::bytes(B::load(lanes.chunk(c0 + c))));
+                let x: [B::Bytes; C] = std::array::from_fn(
+                    #[inline(always)]
+                    |c| B::bytes(B::load(lanes.chunk(c0 + c))),
+                );
                 for k in 0..K {
                     for c in 0..C {
                         sums[k][c] = B::dot_bytes(sums[k][c], x[c], weights[k]);
                     }
                 }
             } else {
-                let x: [B::V; C] = std::array::from_fn(|c| B::load(lanes.chunk(c0 + c)));
+                let x: [B::V; C] = std::array::from_fn(
+                    #[inline(always)]
+                    |c| B::load(lanes.chunk(c0 + c)),
+                );
                 for k in 0..K {
                     for c in 0..C {
                         sums[k][c] = B::dot_halves(sums[k][c], x[c], weights[k]);
@@ -273,9 +279,9 @@ fn run_block<B: Simd, const K: usize, const C: usize, const BYTES: bool>(
             }
         }
         for k in 0..K {
-            for c in 0..C {
+            for (c, sum) in sums[k].iter().enumerate() {
                 let mask = (enable >> ((c0 + c) * CHUNK)) as u16;
-                B::store_masked(mem[block.accs[k] as usize].chunk_mut(c0 + c), sums[k][c], mask);
+                B::store_masked(mem[block.accs[k] as usize].chunk_mut(c0 + c), *sum, mask);
             }
         }
     }

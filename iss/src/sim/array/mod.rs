@@ -11,6 +11,7 @@ mod access;
 mod exec;
 mod geometry;
 mod group;
+pub mod kernels;
 mod mac;
 #[cfg(not(target_arch = "x86_64"))]
 mod portable;

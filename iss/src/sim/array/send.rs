@@ -73,7 +73,14 @@ fn shift(host: Host, part: &mut Part, dir: Dir, flat: &[i32], masks: &mut Vec<u6
 }
 
 /// Moves east or west between core and border.
-fn cross_seams(geometry: Geometry, core: &mut Part, border: &mut Part, dir: Dir, core_flat: &[i32], border_flat: &[i32]) {
+fn cross_seams(
+    geometry: Geometry,
+    core: &mut Part,
+    border: &mut Part,
+    dir: Dir,
+    core_flat: &[i32],
+    border_flat: &[i32],
+) {
     let Geometry { rows, cols, border: n, .. } = geometry;
     if n == 0 || matches!(dir, Dir::North | Dir::South) {
         return;

@@ -155,13 +155,8 @@ impl Code {
         Self { kind, dst, a, b, x: -(negate as i32) }
     }
     fn lower(uop: Uop) -> Self {
-        let make = |kind, dst: Dest, a: Source, b: Source, x| Self {
-            kind,
-            dst: dst.into(),
-            a: a.into(),
-            b: b.into(),
-            x,
-        };
+        let make =
+            |kind, dst: Dest, a: Source, b: Source, x| Self { kind, dst: dst.into(), a: a.into(), b: b.into(), x };
         let none = Source::Splat(0);
         match uop {
             Uop::Mov { dst, a } => make(Kind::Mov, dst, a, none, 0),

@@ -242,27 +242,27 @@ impl Simd for Avx2 {
             let v = _mm256_set1_epi32(value);
             (v, v)
         };
-        fn eq(a: Pair, b: Pair) -> u16 = bits(both(a, b, |a, b| _mm256_cmpeq_epi32(a, b)));
-        fn gt(a: Pair, b: Pair) -> u16 = bits(both(a, b, |a, b| _mm256_cmpgt_epi32(a, b)));
+        fn eq(a: Pair, b: Pair) -> u16 = bits(both(a, b, #[inline(always)] |a, b| _mm256_cmpeq_epi32(a, b)));
+        fn gt(a: Pair, b: Pair) -> u16 = bits(both(a, b, #[inline(always)] |a, b| _mm256_cmpgt_epi32(a, b)));
         fn select(mask: u16, a: Pair, b: Pair) -> Pair =
             (_mm256_blendv_epi8(b.0, a.0, spread(mask)), _mm256_blendv_epi8(b.1, a.1, spread(mask >> 8)));
         fn mul_shr(a: Pair, b: Pair, shift: i32) -> Pair = {
             let count = _mm_cvtsi32_si128(shift);
-            both(a, b, |a, b| {
+            both(a, b, #[inline(always)] |a, b| {
                 let even = _mm256_mul_epi32(a, b);
                 let odd = _mm256_mul_epi32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
                 let odd = _mm256_slli_epi64::<32>(_mm256_srl_epi64(odd, count));
                 _mm256_blend_epi32::<0b1010_1010>(_mm256_srl_epi64(even, count), odd)
             })
         };
-        fn mul_high(a: Pair, b: Pair) -> Pair = both(a, b, |a, b| {
+        fn mul_high(a: Pair, b: Pair) -> Pair = both(a, b, #[inline(always)] |a, b| {
             let even = _mm256_mul_epi32(a, b);
             let odd = _mm256_mul_epi32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
             _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd)
         });
         fn bytes(v: Pair) -> (Pair, Pair) = {
-            let even = both(v, v, |v, _| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(v)));
-            let odd = both(v, v, |v, _| _mm256_srai_epi16::<8>(v));
+            let even = both(v, v, #[inline(always)] |v, _| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(v)));
+            let odd = both(v, v, #[inline(always)] |v, _| _mm256_srai_epi16::<8>(v));
             (even, odd)
         };
         fn dot_bytes(acc: Pair, x: (Pair, Pair), weights: u32) -> Pair = {
@@ -270,13 +270,13 @@ impl Simd for Avx2 {
             let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(w));
             let odd = _mm256_srai_epi16::<8>(w);
             // Sums of four products of bytes fit 32 bit, so the order of additions does not matter.
-            let sum = both(x.0, x.1, |e, o| _mm256_add_epi32(_mm256_madd_epi16(e, even), _mm256_madd_epi16(o, odd)));
-            both(acc, sum, |a, s| _mm256_add_epi32(a, s))
+            let sum = both(x.0, x.1, #[inline(always)] |e, o| _mm256_add_epi32(_mm256_madd_epi16(e, even), _mm256_madd_epi16(o, odd)));
+            both(acc, sum, #[inline(always)] |a, s| _mm256_add_epi32(a, s))
         };
         fn dot_halves(acc: Pair, x: Pair, weights: u32) -> Pair = {
             let w = _mm256_set1_epi32(weights as i32);
             // The one pair whose sum does not fit, four times -32768, gives 2^31 modulo 2^32, as it should.
-            both(acc, x, |a, x| _mm256_add_epi32(a, _mm256_madd_epi16(x, w)))
+            both(acc, x, #[inline(always)] |a, x| _mm256_add_epi32(a, _mm256_madd_epi16(x, w)))
         };
     }
 }
