@@ -152,7 +152,7 @@ fn binary_operations_are_right_for_all_bytes() {
     }
     check_bytes(|a, _| Uop::Mov { dst: DST, a }, |a, _| a);
     check_bytes(|a, _| Uop::Abs { dst: DST, a }, |a, _| if a < 0 { -a } else { a });
-    check_bytes(|a, _| Uop::Clip { dst: DST, a, lo: -100, hi: 7 }, |a, _| a.max(-100).min(7));
+    check_bytes(|a, _| Uop::Clip { dst: DST, a, lo: -100, hi: 7 }, |a, _| a.clamp(-100, 7));
 }
 
 #[test]

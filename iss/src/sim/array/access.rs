@@ -4,7 +4,7 @@
 use crate::isa::operand::Width;
 
 use super::geometry::Segment;
-use super::group::{LANES, Lanes, slot};
+use super::group::{LANES, slot};
 use super::trace::Operand;
 use super::{Array, Place, Source};
 
@@ -71,7 +71,7 @@ impl Array {
     pub fn predicate(&self, row: usize, col: i32) -> bool {
         let (border, index) = self.geometry.index(row, col);
         let part = if border { &self.border } else { &self.core };
-        part.groups[index / LANES].preds.pred >> (index % LANES) & 1 == 1
+        part.preds[index / LANES].pred >> (index % LANES) & 1 == 1
     }
     /// A value in every PE, row-major, rows of [`full_cols`](super::Geometry::full_cols) with the border at either end.
     pub fn read(&self, src: Source) -> Vec<i32> {
@@ -79,8 +79,8 @@ impl Array {
         let from = Operand::from(src);
         let mut flat = [Vec::new(), Vec::new()];
         for (part, flat) in [&self.core, &self.border].into_iter().zip(&mut flat) {
-            flat.resize(part.groups.len() * LANES, 0);
-            self.host.flatten(&part.groups, from, flat);
+            flat.resize(part.n_groups() * LANES, 0);
+            self.host.flatten(&part.mem, part.stride, from, flat);
         }
         let mut grid = Vec::with_capacity(geometry.rows * geometry.full_cols());
         for row in 0..geometry.rows {
@@ -93,32 +93,24 @@ impl Array {
     }
     /// Row and column of the first enabled PE of the core array, row-major, in which `src` is 0.
     pub fn first_enabled_zero(&self, src: Source) -> Option<(usize, usize)> {
-        let mut flat = vec![0; self.core.groups.len() * LANES];
-        self.host.flatten(&self.core.groups, Operand::from(src), &mut flat);
+        let mut flat = vec![0; self.core.n_groups() * LANES];
+        self.host.flatten(&self.core.mem, self.core.stride, Operand::from(src), &mut flat);
         let n_lanes = self.geometry.n_lanes(false);
         let index = (0..n_lanes).find(|i| flat[*i] == 0 && self.core.enabled(*i))?;
         Some((index / self.geometry.cols, index % self.geometry.cols))
     }
     fn segment(&self, s: Segment, at: Place) -> &[i32] {
         let part = if s.border { &self.border } else { &self.core };
-        &self.check(&part.groups[s.group].mem, at).0[s.lane..s.lane + s.len]
+        &part.lanes(s.group, slot_of(at)).0[s.lane..s.lane + s.len]
     }
     fn segment_mut(&mut self, s: Segment, at: Place) -> &mut [i32] {
         let part = if s.border { &mut self.border } else { &mut self.core };
-        let slot = slot_of(at);
-        let mem = &mut part.groups[s.group].mem;
-        assert!(slot < mem.len(), "byte address {} is outside local memory", at.addr);
-        &mut mem[slot].0[s.lane..s.lane + s.len]
-    }
-    fn check<'a>(&self, mem: &'a [Lanes], at: Place) -> &'a Lanes {
-        let slot = slot_of(at);
-        assert!(slot < mem.len(), "byte address {} is outside local memory", at.addr);
-        &mem[slot]
+        &mut part.lanes_mut(s.group, slot_of(at)).0[s.lane..s.lane + s.len]
     }
 }
 
-fn slot_of(at: Place) -> usize {
-    slot::LRM as usize + at.addr as usize / 4
+fn slot_of(at: Place) -> u32 {
+    slot::LRM + at.addr / 4
 }
 
 /// Position of an element's lowest bit in its word.

@@ -1,7 +1,7 @@
 //! Which lane is which PE. Two parts, each with its own groups, PEs row-major within it: the core array, and the border
 //! columns, whose rows have the west columns first and the east ones behind.
 
-use super::group::{Group, LANES, slot};
+use super::group::{LANES, Lanes, Predicates, slot};
 
 /// Sizes of an array, in PEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,14 @@ pub struct Geometry {
 /// Groups of one part.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    /// State, PE `i` of the part in lane `i % 64` of group `i / 64`.
-    pub groups: Vec<Group>,
+    /// Values, `stride` entries a group, by [`slot`]; PE `i` of the part in lane `i % 64` of group `i / 64`.
+    pub mem: Vec<Lanes>,
+    /// Slots from a group to the next.
+    pub stride: usize,
+    /// Slots that exist: the stride without its padding.
+    pub n_slots: usize,
+    /// Predicates by group.
+    pub preds: Vec<Predicates>,
     /// PEs of a row.
     pub width: usize,
     /// By group: lanes whose west (east) neighbour is in this part.
@@ -93,8 +99,15 @@ impl Part {
     pub fn new(geometry: Geometry, border: bool, n_words: usize) -> Self {
         let n_lanes = geometry.n_lanes(border);
         let n_groups = n_lanes.div_ceil(LANES);
+        let n_slots = slot::LRM as usize + n_words;
+        // An odd number of slots lets one slot of 16 consecutive groups fill a 4 kB way of the host's cache, where an even
+        // one would let them compete for a part of it.
+        let stride = n_slots | 1;
         let mut part = Self {
-            groups: (0..n_groups).map(|g| Group::new(n_words, n_lanes - g * LANES)).collect(),
+            mem: vec![Lanes::ZERO; n_groups * stride],
+            stride,
+            n_slots,
+            preds: (0..n_groups).map(|g| Predicates::new(n_lanes - g * LANES)).collect(),
             width: if border { 2 * geometry.border } else { geometry.cols },
             has_west: vec![0; n_groups],
             has_east: vec![0; n_groups],
@@ -102,8 +115,8 @@ impl Part {
         for index in 0..n_lanes {
             let (row, col) = geometry.position(border, index);
             let (g, lane) = (index / LANES, index % LANES);
-            part.groups[g].mem[slot::Q_ROW as usize].0[lane] = row as i32;
-            part.groups[g].mem[slot::Q_COL as usize].0[lane] = col;
+            part.lanes_mut(g, slot::Q_ROW).0[lane] = row as i32;
+            part.lanes_mut(g, slot::Q_COL).0[lane] = col;
             let within = index % part.width;
             let edge = |at: usize| within == at || (border && within == (at + geometry.border) % part.width);
             part.has_west[g] |= (!edge(0) as u64) << lane;
@@ -111,14 +124,31 @@ impl Part {
         }
         part
     }
+    /// A slot of a group.
+    ///
+    /// # Panics
+    /// If it is outside the group's memory.
+    pub fn lanes(&self, group: usize, slot: u32) -> &Lanes {
+        assert!((slot as usize) < self.n_slots, "slot {slot} is outside local memory");
+        &self.mem[group * self.stride + slot as usize]
+    }
+    /// As [`lanes`](Self::lanes), to write.
+    pub fn lanes_mut(&mut self, group: usize, slot: u32) -> &mut Lanes {
+        assert!((slot as usize) < self.n_slots, "slot {slot} is outside local memory");
+        &mut self.mem[group * self.stride + slot as usize]
+    }
+    /// Groups of the part.
+    pub fn n_groups(&self) -> usize {
+        self.preds.len()
+    }
     /// Whether the PE is enabled.
     pub fn enabled(&self, index: usize) -> bool {
-        self.groups[index / LANES].preds.enable >> (index % LANES) & 1 == 1
+        self.preds[index / LANES].enable >> (index % LANES) & 1 == 1
     }
     /// The enable bits of 64 PEs from index `start` on; none outside the part.
     pub fn enable_window(&self, start: isize) -> u64 {
         let (g, shift) = (start.div_euclid(LANES as isize), start.rem_euclid(LANES as isize));
-        let enable = |g: isize| usize::try_from(g).ok().and_then(|g| self.groups.get(g)).map_or(0, |g| g.preds.enable);
+        let enable = |g: isize| usize::try_from(g).ok().and_then(|g| self.preds.get(g)).map_or(0, |p| p.enable);
         if shift == 0 { enable(g) } else { enable(g) >> shift | enable(g + 1) << (LANES as isize - shift) }
     }
 }

@@ -9,8 +9,8 @@ pub fn array() -> Array {
     let mut array = Array::new(Geometry { rows: 32, cols: 32, border: 4 }, 4096);
     array.set_borders(false);
     let mut trace = TraceBuffer::new();
-    for word in 0..1024 {
-        let a = Source::Splat((word as u32).wrapping_mul(0x9e37_79b1) as i32);
+    for word in 0..1024u32 {
+        let a = Source::Splat(word.wrapping_mul(0x9e37_79b1) as i32);
         trace.push(Uop::Binary { op: BinaryOp::Add, dst: Dest::word(4 * word), a, b: Source::QCol });
     }
     array.run(&mut trace).expect("no division");

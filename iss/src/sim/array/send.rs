@@ -45,8 +45,8 @@ fn margin(part: &Part) -> usize {
 
 fn flatten(host: Host, part: &Part, from: Operand, flat: &mut Vec<i32>) {
     let margin = margin(part);
-    flat.resize(part.groups.len() * LANES + 2 * margin, 0);
-    host.flatten(&part.groups, from, &mut flat[margin..]);
+    flat.resize(part.n_groups() * LANES + 2 * margin, 0);
+    host.flatten(&part.mem, part.stride, from, &mut flat[margin..]);
 }
 
 /// Moves within a part.
@@ -60,16 +60,16 @@ fn shift(host: Host, part: &mut Part, dir: Dir, flat: &[i32], masks: &mut Vec<u6
         Dir::West => 1,
     };
     masks.clear();
-    for (g, group) in part.groups.iter().enumerate() {
+    for (g, preds) in part.preds.iter().enumerate() {
         let inner = match dir {
             Dir::East => part.has_west[g],
             Dir::West => part.has_east[g],
-            Dir::North | Dir::South => group.preds.live,
+            Dir::North | Dir::South => preds.live,
         };
         masks.push(inner & part.enable_window((g * LANES) as isize + offset));
     }
     let start = margin(part).checked_add_signed(offset).expect("the margin is as long as a shift");
-    host.unflatten(&mut part.groups, slot::port(dir.opposite()), flat, start, masks);
+    host.unflatten(&mut part.mem, part.stride, slot::port(dir.opposite()), &flat[start..], masks);
 }
 
 /// Moves east or west between core and border.
@@ -85,7 +85,7 @@ fn cross_seams(
     if n == 0 || matches!(dir, Dir::North | Dir::South) {
         return;
     }
-    let port = slot::port(dir.opposite()) as usize;
+    let port = slot::port(dir.opposite());
     let (core_at, border_at) = (margin(core), margin(border));
     for row in 0..rows {
         // The border columns beside the core: n - 1 in the west, n in the east.
@@ -93,10 +93,10 @@ fn cross_seams(
         let (into_core, from_border, from_core, into_border) =
             if dir == Dir::East { (first, west, last, east) } else { (last, east, first, west) };
         if border.enabled(from_border) {
-            core.groups[into_core / LANES].mem[port].0[into_core % LANES] = border_flat[border_at + from_border];
+            core.lanes_mut(into_core / LANES, port).0[into_core % LANES] = border_flat[border_at + from_border];
         }
         if core.enabled(from_core) {
-            border.groups[into_border / LANES].mem[port].0[into_border % LANES] = core_flat[core_at + from_core];
+            border.lanes_mut(into_border / LANES, port).0[into_border % LANES] = core_flat[core_at + from_core];
         }
     }
 }

@@ -7,7 +7,8 @@
 use std::arch::x86_64::*;
 
 use super::exec;
-use super::group::{CHUNK, Group, Lanes};
+use super::exec::{GroupFault, Share};
+use super::group::{CHUNK, Lanes};
 use super::simd::{Portable, Simd, SimdPath};
 use super::trace::{Operand, TraceBuffer};
 
@@ -93,19 +94,6 @@ impl Simd for Avx512 {
         // SAFETY: the array has all 64 bytes of which some are written; the store needs no alignment.
         unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr(), mask, v) }
     }
-    #[inline(always)]
-    fn gather(mem: &[Lanes], chunk: usize, slots: __m512i) -> __m512i {
-        let end = mem.len() as i32 - 1;
-        let lanes = &mem.as_flattened_i32()[chunk * CHUNK..];
-        // SAFETY: lane i reads word `64 * slot + i` past the start of `lanes`, that is word `16 * chunk + i` of a slot
-        // that was limited to the last one of `mem`.
-        unsafe {
-            let slots = _mm512_min_epu32(slots, _mm512_set1_epi32(end));
-            let own = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-            let at = _mm512_add_epi32(_mm512_slli_epi32::<6>(slots), own);
-            _mm512_i32gather_epi32::<4>(at, lanes.as_ptr())
-        }
-    }
     ops! {
         fn splat(value: i32) -> __m512i = _mm512_set1_epi32(value);
         fn add(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
@@ -140,19 +128,6 @@ impl Simd for Avx512 {
             _mm512_dpbusd_epi32(acc, x, _mm512_set1_epi32(weights as i32));
         fn dot_halves(acc: __m512i, x: __m512i, weights: u32) -> __m512i =
             _mm512_dpwssd_epi32(acc, x, _mm512_set1_epi32(weights as i32));
-    }
-}
-
-/// The 32-bit words of whole slots.
-trait Flattened {
-    fn as_flattened_i32(&self) -> &[i32];
-}
-impl Flattened for [Lanes] {
-    #[inline(always)]
-    fn as_flattened_i32(&self) -> &[i32] {
-        // SAFETY: `Lanes` is `repr(C)` around 64 `i32`, 256 bytes at an alignment of 64: no padding, so a slice of it is a
-        // slice of 64 times as many `i32`.
-        unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), size_of_val(self) / size_of::<i32>()) }
     }
 }
 
@@ -216,12 +191,6 @@ impl Simd for Avx2 {
             let merged = Self::select(mask, v, Self::load(to));
             Self::store(to, merged);
         }
-    }
-    #[inline(always)]
-    fn gather(mem: &[Lanes], chunk: usize, slots: Pair) -> Pair {
-        let mut at = [0; CHUNK];
-        Self::store(&mut at, slots);
-        Self::load(&std::array::from_fn(|i| mem[(at[i] as u32 as usize).min(mem.len() - 1)].chunk(chunk)[i]))
     }
     pair_ops! {
         fn add(a, b) = _mm256_add_epi32;
