@@ -335,6 +335,21 @@ fn edges_without_a_neighbour_read_zero() {
 }
 
 #[test]
+fn a_port_can_be_sent_on_in_all_directions() {
+    for geometry in SHAPES {
+        let mut rng = Rng(23);
+        let (array, model) = filled(geometry, &mut rng);
+        for side in Dir::ALL {
+            let steps = [Step::Send(Dirs::ALL, Source::word(4)), Step::Send(Dirs::ALL, Source::Port(side))];
+            let (mut array, mut model) = (array.clone(), model.clone());
+            execute(&mut array, &steps);
+            execute_model(&mut model, &steps);
+            assert_same(&array, &model, &format!("{geometry:?}, port {side:?}"));
+        }
+    }
+}
+
+#[test]
 fn borders_that_are_off_neither_execute_nor_send() {
     let mut array = Array::new(Geometry { rows: 1, cols: 2, border: 1 }, 8);
     array.set_borders(false);

@@ -17,6 +17,9 @@ impl Array {
     pub fn write_row(&mut self, row: usize, col: i32, at: Place, bytes: &[u8]) {
         let size = at.width.bytes() as usize;
         assert!(bytes.len().is_multiple_of(size), "a row holds whole elements");
+        if let Some(lanes) = self.whole_row_mut(row, col, bytes.len() / size, at) {
+            return write_lanes(lanes, at, bytes);
+        }
         let mut rest = bytes;
         for segment in self.geometry.segments(row, col, bytes.len() / size) {
             let (own, left) = rest.split_at(segment.len * size);
@@ -31,6 +34,9 @@ impl Array {
     pub fn read_row(&self, row: usize, col: i32, at: Place, bytes: &mut [u8]) {
         let size = at.width.bytes() as usize;
         assert!(bytes.len().is_multiple_of(size), "a row holds whole elements");
+        if let Some(lanes) = self.whole_row(row, col, bytes.len() / size, at) {
+            return read_lanes(lanes, at, bytes);
+        }
         let mut rest = &mut *bytes;
         for segment in self.geometry.segments(row, col, rest.len() / size) {
             let (own, left) = rest.split_at_mut(segment.len * size);
@@ -98,6 +104,23 @@ impl Array {
         let n_lanes = self.geometry.n_lanes(false);
         let index = (0..n_lanes).find(|i| flat[*i] == 0 && self.core.enabled(*i))?;
         Some((index / self.geometry.cols, index % self.geometry.cols))
+    }
+    /// Group and first lane of `n` PEs of a core row, if they lie in one group: the usual case, without the general one's
+    /// divisions.
+    fn whole(&self, row: usize, col: i32, n: usize) -> Option<(usize, usize)> {
+        let col = usize::try_from(col).ok()?;
+        let index = row * self.geometry.cols + col;
+        let lane = index % LANES;
+        (row < self.geometry.rows && col + n <= self.geometry.cols && lane + n <= LANES)
+            .then_some((index / LANES, lane))
+    }
+    fn whole_row(&self, row: usize, col: i32, n: usize, at: Place) -> Option<&[i32]> {
+        let (group, lane) = self.whole(row, col, n)?;
+        Some(&self.core.lanes(group, slot_of(at)).0[lane..lane + n])
+    }
+    fn whole_row_mut(&mut self, row: usize, col: i32, n: usize, at: Place) -> Option<&mut [i32]> {
+        let (group, lane) = self.whole(row, col, n)?;
+        Some(&mut self.core.lanes_mut(group, slot_of(at)).0[lane..lane + n])
     }
     fn segment(&self, s: Segment, at: Place) -> &[i32] {
         let part = if s.border { &self.border } else { &self.core };

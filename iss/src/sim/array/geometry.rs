@@ -1,6 +1,8 @@
 //! Which lane is which PE. Two parts, each with its own groups, PEs row-major within it: the core array, and the border
 //! columns, whose rows have the west columns first and the east ones behind.
 
+use crate::isa::operand::Dir;
+
 use super::group::{LANES, Lanes, Predicates, slot};
 
 /// Sizes of an array, in PEs.
@@ -27,9 +29,10 @@ pub(super) struct Part {
     pub preds: Vec<Predicates>,
     /// PEs of a row.
     pub width: usize,
-    /// By group: lanes whose west (east) neighbour is in this part.
-    pub has_west: Vec<u64>,
-    pub has_east: Vec<u64>,
+    /// By side and group: lanes whose neighbour on that side is in this part.
+    pub inner: [Vec<u64>; 4],
+    /// By side and group: lanes whose neighbour on that side is in the other part.
+    pub across: [Vec<u64>; 4],
 }
 
 /// A run of PEs of one row that lie in one group.
@@ -45,6 +48,20 @@ impl Geometry {
     /// Columns with both borders.
     pub const fn full_cols(self) -> usize {
         self.cols + 2 * self.border
+    }
+    /// Row and column of the neighbour on a side, if there is one.
+    fn neighbour(self, row: usize, col: i32, side: Dir) -> Option<(usize, i32)> {
+        let (row, col) = match side {
+            Dir::North => (row.checked_sub(1)?, col),
+            Dir::East => (row, col + 1),
+            Dir::South => (row + 1, col),
+            Dir::West => (row, col - 1),
+        };
+        let (cols, border) = (self.cols as i32, self.border as i32);
+        (row < self.rows && (-border..cols + border).contains(&col)).then_some((row, col))
+    }
+    fn in_border(self, col: i32) -> bool {
+        !(0..self.cols as i32).contains(&col)
     }
     /// Whether a column is in the border, and the PE's index within its part.
     ///
@@ -109,18 +126,19 @@ impl Part {
             n_slots,
             preds: (0..n_groups).map(|g| Predicates::new(n_lanes - g * LANES)).collect(),
             width: if border { 2 * geometry.border } else { geometry.cols },
-            has_west: vec![0; n_groups],
-            has_east: vec![0; n_groups],
+            inner: std::array::from_fn(|_| vec![0; n_groups]),
+            across: std::array::from_fn(|_| vec![0; n_groups]),
         };
         for index in 0..n_lanes {
             let (row, col) = geometry.position(border, index);
             let (g, lane) = (index / LANES, index % LANES);
             part.lanes_mut(g, slot::Q_ROW).0[lane] = row as i32;
             part.lanes_mut(g, slot::Q_COL).0[lane] = col;
-            let within = index % part.width;
-            let edge = |at: usize| within == at || (border && within == (at + geometry.border) % part.width);
-            part.has_west[g] |= (!edge(0) as u64) << lane;
-            part.has_east[g] |= (!edge(part.width - 1) as u64) << lane;
+            for side in Dir::ALL {
+                let inside = geometry.neighbour(row, col, side).map(|(_, col)| geometry.in_border(col) == border);
+                part.inner[side as usize][g] |= ((inside == Some(true)) as u64) << lane;
+                part.across[side as usize][g] |= ((inside == Some(false)) as u64) << lane;
+            }
         }
         part
     }
@@ -145,10 +163,8 @@ impl Part {
     pub fn enabled(&self, index: usize) -> bool {
         self.preds[index / LANES].enable >> (index % LANES) & 1 == 1
     }
-    /// The enable bits of 64 PEs from index `start` on; none outside the part.
-    pub fn enable_window(&self, start: isize) -> u64 {
-        let (g, shift) = (start.div_euclid(LANES as isize), start.rem_euclid(LANES as isize));
-        let enable = |g: isize| usize::try_from(g).ok().and_then(|g| self.preds.get(g)).map_or(0, |p| p.enable);
-        if shift == 0 { enable(g) } else { enable(g) >> shift | enable(g + 1) << (LANES as isize - shift) }
+    /// Whether every PE is enabled.
+    pub fn all_enabled(&self) -> bool {
+        self.preds.iter().all(|p| p.enable == p.live)
     }
 }
