@@ -39,7 +39,8 @@ impl Array {
         if self.borders {
             scratch.border.fill(*host, border, from, masked);
         }
-        for dir in Dir::ALL.into_iter().filter(|dir| dirs.contains(*dir)) {
+        // North and south first: they need the flat copies without exchanges.
+        for dir in [Dir::North, Dir::South, Dir::East, Dir::West].into_iter().filter(|dir| dirs.contains(*dir)) {
             let seams = self.borders && matches!(dir, Dir::East | Dir::West);
             if seams {
                 scratch.cross_seams(self.geometry, dir, masked);
