@@ -118,6 +118,24 @@ fn threads_change_nothing() {
     }
 }
 
+#[test]
+fn threads_report_the_same_fault() {
+    let mut trace = TraceBuffer::new();
+    for _ in 0..5000 {
+        trace.push(Uop::Binary { op: BinaryOp::Add, dst: Dest::Acc(0), a: Source::QCol, b: Source::QRow });
+    }
+    // Zero where row and column cancel: in the corner and in the west border.
+    trace.push(Uop::FxDiv { dst: Dest::Acc(1), a: Source::Acc(0), b: Source::Acc(0), frac: 0 });
+    let find = |n_threads| {
+        let mut array = Array::new(Geometry { rows: 32, cols: 32, border: 2 }, 8);
+        array.set_threads(n_threads);
+        (array.run(&mut trace.clone()), array.read(Source::Acc(1)))
+    };
+    let fault = DivisionFault { uop_index: 5000, row: 0, col: 0 };
+    assert_eq!(find(1).0, Err(fault));
+    (2..5).for_each(|n_threads| assert_eq!(find(n_threads), find(1)));
+}
+
 /// Runs one operation on all pairs of int8, which fill the low bytes of words 0 and 4 of a 256 x 256 array.
 #[track_caller]
 fn check_bytes(make: impl Fn(Source, Source) -> Uop, expected: impl Fn(i32, i32) -> i32) {
@@ -267,6 +285,41 @@ fn mac_runs_in_program_order_of_a_convolution_agree() {
                     array.set_path(path);
                     execute(&mut array, &steps);
                     assert_same(&array, &model, &format!("{width:?}, {n_acc} accumulators, {path}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn int8_products_are_right_for_all_pairs_in_every_lane() {
+    // PE (r, c) holds the byte 16 * r + c in each byte lane of a word of its own.
+    let mut array = Array::new(Geometry { rows: 16, cols: 16, border: 0 }, 80);
+    let byte = |pe: usize| pe as u8 as i8 as i32;
+    for (pe, lane) in (0..256).flat_map(|pe| (0..4).map(move |lane| (pe, lane))) {
+        array.set(pe / 16, (pe % 16) as i32, Place::byte(20 * lane), byte(pe));
+        array.set(pe / 16, (pe % 16) as i32, Place::half(16 * lane + 2), byte(pe));
+    }
+    for path in paths() {
+        array.set_path(path);
+        for (lane, first) in (0..4).flat_map(|lane| (0..=240u8).step_by(16).map(move |first| (lane, first))) {
+            let weights: [u8; 16] = std::array::from_fn(|i| first + i as u8);
+            let wide: Vec<u8> = weights.iter().flat_map(|w| (*w as i8 as i16).to_le_bytes()).collect();
+            let mac = |width, addr| Mac { width, shape: MacShape::Outer, acc: 0, addr };
+            let runs = [
+                (mac(MacWidth::W8x8, 20 * lane), &weights[..]),
+                (mac(MacWidth::W16x8, 16 * lane + 2), &weights[..]),
+                (mac(MacWidth::W16x16, 16 * lane + 2), &wide[..]),
+            ];
+            for (mac, weights) in runs {
+                let mut trace = TraceBuffer::new();
+                (0..16).for_each(|acc| trace.push(Uop::Mov { dst: Dest::Acc(acc), a: Source::Splat(-5) }));
+                trace.push_mac(mac, weights);
+                run(&mut array, &mut trace);
+                for i in 0..16u8 {
+                    let got = array.read(Source::Acc(i));
+                    let expected = (0..256).map(|pe| byte(pe) * byte((first + i) as usize) - 5);
+                    assert!(got.into_iter().eq(expected), "{mac:?} on {path}: weight {}", first + i);
                 }
             }
         }

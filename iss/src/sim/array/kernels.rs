@@ -1,8 +1,12 @@
-//! Micro-op programs whose speed is worth knowing: what `cargo bench --bench array` and the `bench` command time.
+//! Micro-op programs whose speed is worth knowing, for `cargo bench --bench array`, and [`figures`], which times them for
+//! a command line in seconds.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use crate::isa::operand::{Dir, Dirs, MacShape, Width};
 
-use super::{Array, BinaryOp, Dest, Geometry, Mac, MacWidth, Place, Source, TraceBuffer, Uop};
+use super::{Array, BinaryOp, Dest, Geometry, Mac, MacWidth, Place, SimdPath, Source, TraceBuffer, Uop};
 
 /// The array that the figures are for: 32 x 32 PEs, 4 kB of local memory each, borders off.
 pub fn array() -> Array {
@@ -123,5 +127,83 @@ pub fn send_and_add(array: &mut Array, trace: &mut TraceBuffer, n: u32) {
             b: Source::Port(dir.opposite()),
         });
         array.run(trace).expect("no division");
+    }
+}
+
+/// A measured speed.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Figure {
+    /// What was run.
+    pub name: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+}
+
+/// Times every kernel on one core: the fastest of the repetitions that fit `budget` each, at least three, so that other
+/// work on the host disturbs little.
+///
+/// # Panics
+/// If the host lacks the path's instructions.
+pub fn figures(path: SimdPath, budget: Duration) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut add = |name: String, value: f64, unit| figures.push(Figure { name, value, unit });
+    let mut array = array();
+    array.set_path(path);
+    for n_channels in [64, 256, 1024] {
+        let (mut trace, n_macs) = mac_dot(n_channels);
+        let time = fastest(budget, || array.run(&mut trace).expect("no division"));
+        add(format!("mac8.dot, {n_channels} channels"), n_macs as f64 * 1024.0 / time / 1e9, "GMAC/s");
+    }
+    for kernel in AluKernel::ALL {
+        let n_uops = 1000;
+        let mut trace = kernel.trace(n_uops);
+        let time = fastest(budget, || array.run(&mut trace).expect("no division"));
+        add(format!("{}, 1,024 PEs", kernel.word()), time / n_uops as f64 * 1e9, "ns");
+    }
+    let n_sends = 100;
+    for borders in [false, true] {
+        array.set_borders(borders);
+        let beside = if borders { " and border" } else { "" };
+        for dir in [Dir::East, Dir::South] {
+            let time =
+                fastest(budget, || (0..n_sends).for_each(|_| array.send(Dirs::one(dir), black_box(Source::word(0)))));
+            add(format!("send {}, 1,024 PEs{beside}", dir.letter()), time / n_sends as f64 * 1e9, "ns");
+        }
+        let mut trace = TraceBuffer::new();
+        let time = fastest(budget, || send_and_add(&mut array, &mut trace, n_sends));
+        add(format!("send and add, 1,024 PEs{beside}"), time / n_sends as f64 * 1e9, "ns");
+    }
+    let (from, mut to) = (vec![1u8; 4 << 20], vec![0u8; 4 << 20]);
+    let time = fastest(budget, || black_box(&mut to[..]).copy_from_slice(black_box(&from)));
+    add("memory copy, 4 MB".to_owned(), from.len() as f64 / time / 1e9, "GB/s");
+    figures
+}
+
+/// Seconds of the fastest run.
+fn fastest(budget: Duration, mut run: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    let mut best = f64::INFINITY;
+    for n_runs in 0.. {
+        if n_runs >= 3 && start.elapsed() > budget {
+            break;
+        }
+        let run_start = Instant::now();
+        run();
+        best = best.min(run_start.elapsed().as_secs_f64());
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_has_a_figure() {
+        let figures = figures(SimdPath::detect(), Duration::ZERO);
+        assert!(figures.iter().all(|f| f.value.is_finite() && f.value > 0.0), "{figures:?}");
+        assert_eq!(figures.len(), 3 + AluKernel::ALL.len() + 6 + 1);
     }
 }

@@ -86,12 +86,38 @@ impl MacPlan {
             MacShape::Outer => 16,
         };
         assert!(mac.acc as usize + n_acc <= N_ACC, "a MAC's accumulators exist");
+        debug_assert!(
+            mac.addr.is_multiple_of(if mac.shape != MacShape::Outer {
+                4
+            } else {
+                1 + (mac.width != MacWidth::W8x8) as u32
+            }),
+            "the elements of a MAC are aligned"
+        );
         self.bytes = mac.width == MacWidth::W8x8;
+        if let (true, MacShape::Dot, Ok(weights)) = (self.bytes, mac.shape, weights.try_into()) {
+            return self.add_dot(mac, weights);
+        }
         if mac.shape == MacShape::Outer {
             self.add_outer(mac, weights);
         } else {
             self.add_words(mac, n_acc, weights);
         }
+    }
+    /// `dot` of int8, the bulk of most programs.
+    fn add_dot(&mut self, mac: Mac, weights: &[u8; 16]) {
+        let first = slot::LRM + mac.addr / 4;
+        let pending = &mut self.pending[mac.acc as usize];
+        pending.words.extend_from_slice(&[first, first + 1, first + 2, first + 3]);
+        let mut dwords = [0; 4];
+        for (to, from) in dwords.iter_mut().zip(weights.as_chunks().0) {
+            *to = u32::from_le_bytes(*from);
+        }
+        pending.weights.extend_from_slice(&dwords);
+        // At most 16 * 128: no 16-bit sum overflows.
+        let sum = weights.iter().fold(0i16, |sum, b| sum + *b as i8 as i16);
+        pending.sum = pending.sum.wrapping_add(sum as i32);
+        self.used |= 1 << mac.acc;
     }
     /// `dot` and `mat4`: the dwords of weights in order, over one accumulator or four.
     fn add_words(&mut self, mac: Mac, n_acc: usize, weights: &[u8]) {

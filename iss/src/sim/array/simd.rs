@@ -154,7 +154,7 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn store_masked(to: &mut [i32; CHUNK], v: Array16, mask: u16) {
-        *to = Self::select(mask, v, *to);
+        *to = if mask == u16::MAX { v } else { Self::select(mask, v, *to) };
     }
     #[inline(always)]
     fn splat(value: i32) -> Array16 {
