@@ -51,13 +51,15 @@ pub enum AluKernel {
     Compare,
     Exp,
     Log,
+    /// Add, each on the result of the one before.
+    Chain,
     /// One after the other of add, shift, select, compare and clip, operands of all kinds.
     Mixed,
 }
 
 impl AluKernel {
     /// Every kernel.
-    pub const ALL: [AluKernel; 8] = [
+    pub const ALL: [AluKernel; 9] = [
         AluKernel::Add,
         AluKernel::FxMul,
         AluKernel::Select,
@@ -65,6 +67,7 @@ impl AluKernel {
         AluKernel::Compare,
         AluKernel::Exp,
         AluKernel::Log,
+        AluKernel::Chain,
         AluKernel::Mixed,
     ];
 
@@ -78,6 +81,7 @@ impl AluKernel {
             AluKernel::Compare => "cmp",
             AluKernel::Exp => "exp",
             AluKernel::Log => "log",
+            AluKernel::Chain => "add chain",
             AluKernel::Mixed => "mixed",
         }
     }
@@ -93,6 +97,7 @@ impl AluKernel {
             AluKernel::Compare => Uop::Cmp { cond: crate::isa::operand::Cond::Lt, a, b },
             AluKernel::Exp => Uop::Exp { dst, a, from: 27, to: 24 },
             AluKernel::Log => Uop::Log { dst, a, from: 16, to: 24 },
+            AluKernel::Chain => Uop::Binary { op: BinaryOp::Add, dst: Dest::Acc(0), a: Source::Acc(0), b },
             AluKernel::Mixed => match i % 6 {
                 0 => Uop::Binary { op: BinaryOp::Add, dst, a, b: Source::Splat(i as i32) },
                 1 => Uop::Binary { op: BinaryOp::Sar, dst: Dest::Acc((i % 16) as u8), a, b: Source::Splat(3) },
