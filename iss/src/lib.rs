@@ -2,6 +2,7 @@
 
 pub mod asm;
 pub mod builder;
+pub mod calibrate;
 pub mod image;
 pub mod isa;
 pub mod profile;

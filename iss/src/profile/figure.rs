@@ -8,7 +8,7 @@ use super::text::{Bars, TextOptions};
 const BAR: std::ops::RangeInclusive<usize> = 4..=40;
 
 /// `1234567` as `1,234,567`.
-pub(super) fn grouped(value: u64) -> String {
+pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {

@@ -20,6 +20,7 @@ pub use cause::StallCause;
 pub use data::{ClassUse, EngineUse, Profile, Region, Table};
 pub use diff::{Change, Diff, RegionChange};
 pub use error::ProfileError;
+pub(crate) use figure::grouped;
 pub use recorder::{Recorder, RegionName, RegionRef, Work};
 pub use text::{Bars, TextOptions};
 pub use timeline::{Dropped, RegionSpan, StallSpan, Timeline, TransferSpan};

@@ -493,8 +493,10 @@ impl Machine {
             }
             Tiles::Count(n) => n,
         };
+        // As every instruction does, a wait stalls first and issues then.
+        self.retire(engine, token.get(), tiles)?;
         self.issue();
-        self.retire(engine, token.get(), tiles)
+        Ok(())
     }
 
     fn retire(&mut self, engine: Engine, token: u8, tiles: u32) -> Outcome {
@@ -533,7 +535,6 @@ impl Machine {
 
     /// Waits for every transfer of the engines; the stall is charged to the one that ends last.
     pub(super) fn drain_engines(&mut self, engines: Engines) -> Outcome {
-        self.issue();
         let live: Vec<(u8, Engine)> = (0..16)
             .filter_map(|t| self.tokens[t as usize].map(|engine| (t, engine)))
             .filter(|(_, engine)| engines.contains(*engine))
@@ -560,6 +561,7 @@ impl Machine {
             };
             self.retire(engine, token, tiles)?;
         }
+        self.issue();
         Ok(())
     }
 
