@@ -114,7 +114,8 @@ macro_rules! for_each_inst {
             0x50 lut = Lut { dst: Dst, idx: Src, table: Lrm, bits: TableBits }, class Compute, cost alu;
             /// `dst = low32((a * b) >> shift)`: 64-bit product, arithmetic shift (left if negative), no rounding.
             0x51 fx_mul = FxMul { dst: Dst, a: Src, b: Src, shift: Shift }, class Compute, cost fx_mul;
-            /// `dst = low32((a << frac) / b)` in 64 bit, truncating toward zero. A zero divisor in an enabled PE stops the run.
+            /// `dst = low32((a << frac) / b)` in 64 bit, truncating toward zero. A zero divisor in an enabled PE of the
+            /// array stops the run; in the border `dst` stays.
             0x52 fx_div = FxDiv { dst: Dst, a: Src, b: Src, frac: Frac }, class Compute, cost fx_div;
             /// `dst = round(exp(a / 2^from) * 2^to)`, correctly rounded, saturated to 32 bit; usable after
             /// `transcendental_latency`. Needs a pipelined exponential unit beside the ALU.
@@ -155,9 +156,9 @@ macro_rules! for_each_inst {
             0x85 rau_load = RauLoad { desc: DReg, token: Token }, class DataOcm, cost engine_start;
             /// Random writes of each enabled PE whose index is in 0..limit; of equal indices the highest row, then column, stays.
             0x86 rau_store = RauStore { desc: DReg, token: Token }, class DataOcm, cost engine_start;
-            /// Starts a transfer from external to on-chip memory.
+            /// Starts a transfer from external to on-chip memory, where its rows may not overlap.
             0x87 dma_in = DmaIn { desc: DReg, token: Token }, class DataExternal, cost engine_start;
-            /// Starts a transfer from on-chip to external memory.
+            /// Starts a transfer from on-chip to external memory, where its rows may not overlap.
             0x88 dma_out = DmaOut { desc: DReg, token: Token }, class DataExternal, cost engine_start;
             /// Stalls until the tiles have landed (left) and retires them; the rest of the transfer stays in flight. The token
         /// is free when everything is retired and, of an inbound ring, every buffer released.

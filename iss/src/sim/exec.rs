@@ -59,6 +59,17 @@ impl Machine {
                 self.scalar(SReg::new(base as i64).expect("a base is a register")) as i64 + offset as i64
             }
         };
+        let start = self.lrm_address(address, len, align, access)?;
+        if self.late_until > self.now {
+            self.wait_late(|late| matches!(late, Late::Lrm { start: s, end } if s < start + len && start < end));
+        }
+        self.recorder.touch_lrm((start + len) as u64);
+        Ok(start)
+    }
+
+    /// An address of local memory, checked.
+    #[inline(always)]
+    fn lrm_address(&self, address: i64, len: u32, align: u32, access: Access) -> Result<u32, Fault> {
         let size = self.target.spec().lrm_bytes;
         if address < 0 || address + len as i64 > size as i64 {
             return Err(
@@ -72,10 +83,6 @@ impl Machine {
         if self.marks.any() {
             self.check_marks(access, start, len)?;
         }
-        if self.late_until > self.now {
-            self.wait_late(|late| matches!(late, Late::Lrm { start: s, end } if s < start + len && start < end));
-        }
-        self.recorder.touch_lrm((start + len) as u64);
         Ok(start)
     }
 
@@ -275,36 +282,41 @@ impl Exec for Machine {
         Ok(())
     }
     fn jump(&mut self, to: CodeAddr) -> Outcome {
+        self.branch_to(to.get())?;
         self.issue();
-        self.branch_to(to.get())
+        Ok(())
     }
     fn branch(&mut self, cond: Cond, a: SReg, b: SSrc16, to: CodeAddr) -> Outcome {
         let a = self.scalar(a);
         let b = self.scalar_src(b);
         if holds(cond, a, b) {
+            self.branch_to(to.get())?;
             self.issue();
-            self.branch_to(to.get())
         } else {
             self.issue_for(self.timing.branch_not_taken);
-            Ok(())
         }
+        Ok(())
     }
     fn call(&mut self, to: CodeAddr) -> Outcome {
+        Machine::call(self, to.get())?;
         self.issue();
-        Machine::call(self, to.get())
+        Ok(())
     }
     fn ret(&mut self) -> Outcome {
+        Machine::ret(self)?;
         self.issue();
-        Machine::ret(self)
+        Ok(())
     }
     fn loop_i(&mut self, trips: Trips, end: CodeAddr) -> Outcome {
+        self.enter_loop(trips.get(), end.get())?;
         self.issue();
-        self.enter_loop(trips.get(), end.get())
+        Ok(())
     }
     fn loop_s(&mut self, trips: SReg, end: CodeAddr) -> Outcome {
         let trips = self.scalar(trips).max(0) as u32;
+        self.enter_loop(trips, end.get())?;
         self.issue();
-        self.enter_loop(trips, end.get())
+        Ok(())
     }
     fn trap(&mut self, name: NameId) -> Outcome {
         Err(TrapCause::Program { message: self.name(name) }.into())
@@ -442,9 +454,11 @@ impl Exec for Machine {
     fn fx_div(&mut self, dst: Dst, a: Src, b: Src, frac: Frac) -> Outcome {
         let dst = self.destination(dst)?;
         let (a, b) = self.sources(a, b)?;
-        self.push_uop(Uop::FxDiv { dst, a, b, frac: frac.get() })?;
         // Run at once, so that a zero divisor stops the run at this instruction.
-        self.flush()
+        self.trace.push(Uop::FxDiv { dst, a, b, frac: frac.get() });
+        self.flush()?;
+        self.issue();
+        Ok(())
     }
     fn exp(&mut self, dst: Dst, a: Src, from: Frac, to: Frac) -> Outcome {
         self.transcendental(dst, a, |dst, a| Uop::Exp { dst, a, from: from.get(), to: to.get() })
@@ -528,10 +542,11 @@ impl Exec for Machine {
 
     fn region(&mut self, name: NameId) -> Outcome {
         self.issue();
-        self.regions.push(name);
-        let name = self.name(name);
         // The recorder also bounds how many different paths of regions a run may have.
-        self.recorder.enter(&name, self.now).map_err(|error| TrapCause::Regions { reason: error.to_string() }.into())
+        let entered = self.recorder.enter(&self.name(name), self.now);
+        entered.map_err(|error| TrapCause::Regions { reason: error.to_string() })?;
+        self.regions.push(name);
+        Ok(())
     }
     fn region_end(&mut self) -> Outcome {
         self.issue();
@@ -539,11 +554,12 @@ impl Exec for Machine {
         self.recorder.leave(self.now).map_err(|error| TrapCause::Regions { reason: error.to_string() }.into())
     }
     fn probe(&mut self, name: NameId, a: Src) -> Outcome {
-        self.issue();
         if !self.options.probes || self.probes.len() >= self.options.max_probes {
+            self.issue();
             return Ok(());
         }
         let a = self.marker_source(a)?;
+        self.issue();
         self.flush()?;
         let record =
             ProbeRecord { name: self.name(name), pc: self.current_pc(), cycle: self.now, grid: self.grid_of(a) };
@@ -551,29 +567,44 @@ impl Exec for Machine {
         Ok(())
     }
     fn assert(&mut self, name: NameId, a: Src) -> Outcome {
-        self.issue();
-        if !self.options.assertions {
-            return Ok(());
-        }
-        let a = self.marker_source(a)?;
-        self.flush()?;
-        match self.array.first_enabled_zero(a) {
-            None => Ok(()),
-            Some((row, col)) => {
-                Err(TrapCause::Assertion { name: self.name(name), row: row as u32, col: col as i32 }.into())
+        if self.options.assertions {
+            let a = self.marker_source(a)?;
+            self.flush()?;
+            if let Some((row, col)) = self.array.first_enabled_zero(a) {
+                let name = self.name(name);
+                return Err(TrapCause::Assertion { name, row: row as u32, col: col as i32 }.into());
             }
         }
+        self.issue();
+        Ok(())
     }
 }
 
 impl Machine {
-    /// A marker's source: read without waiting, so that a marker never changes the cycles.
-    pub(super) fn marker_source(&mut self, src: Src) -> Result<Source, Fault> {
-        let scalars_late = self.replace_scalars_late(0);
-        let late_until = std::mem::replace(&mut self.late_until, 0);
-        let source = self.source(src);
-        self.late_until = late_until;
-        self.replace_scalars_late(scalars_late);
-        source
+    /// The source of a marker or of somebody who looks: read without waiting and without a trace in the profile, so that
+    /// looking changes nothing.
+    ///
+    /// # Panics
+    /// If it is the broadcast queue, which no marker may read.
+    pub(super) fn marker_source(&self, src: Src) -> Result<Source, Fault> {
+        let scalar = |reg: u8| self.scalars[reg as usize];
+        Ok(match src {
+            Src::Lrm(at) => {
+                let address = match at {
+                    Lrm::Abs { addr, .. } => addr as i64,
+                    Lrm::Rel { base, offset, .. } => scalar(base) as i64 + offset as i64,
+                };
+                let width = at.width();
+                let addr = self.lrm_address(address, width.bytes(), width.bytes(), Access::Read)?;
+                Source::Lrm(Place { width, addr })
+            }
+            Src::Imm(v) => Source::Splat(v as i32),
+            Src::Acc(acc) => Source::Acc(acc.get()),
+            Src::Port(dir) => Source::Port(dir),
+            Src::Scalar(r) => Source::Splat(scalar(r.get())),
+            Src::Broadcast(_) => panic!("a marker may not read the broadcast queue"),
+            Src::QRow => Source::QRow,
+            Src::QCol => Source::QCol,
+        })
     }
 }

@@ -5,7 +5,8 @@ use std::io;
 
 use serde::Serialize;
 
-/// One 32-bit value of every PE, the border columns included.
+/// One 32-bit value of every PE. The border columns are included in programs that can see them: that have a `send`, or
+/// a flow with a halo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Grid {
     rows: usize,
@@ -21,6 +22,12 @@ impl Grid {
         Self { rows, cols, border, values }
     }
 
+    /// The same without the border columns.
+    pub(super) fn without_border(self) -> Self {
+        let values = self.core().flatten().copied().collect();
+        Self { border: 0, values, ..self }
+    }
+
     /// Rows of the array.
     pub const fn rows(&self) -> usize {
         self.rows
@@ -31,7 +38,7 @@ impl Grid {
         self.cols
     }
 
-    /// Border columns on each side.
+    /// Border columns on each side; 0 in programs that cannot see them.
     pub const fn border(&self) -> usize {
         self.border
     }

@@ -103,17 +103,14 @@ impl Footprint<'_> {
                     }
                 })
             }),
-            Footprint::Stream(stream) => (0..stream.distinct_entries()).any(|entry| {
-                let start = stream.address(entry);
-                visit(Bytes::new(start, start + Stream::ENTRY))
-            }),
+            Footprint::Stream(stream) => stream.ranges().into_iter().any(visit),
             Footprint::DmaOcm(copy) => rows(copy.ocm, copy.ocm_pitch, copy).any(visit),
             Footprint::DmaExt(copy) => rows(copy.ext, copy.ext_pitch, copy).any(visit),
             Footprint::Random(_) | Footprint::Range(_) => visit(self.bounds()),
         }
     }
 
-    /// The bytes that both touch: the first piece of `self` that meets `other`.
+    /// The first bytes, in the order of `self`, that both touch.
     pub fn meets(&self, other: &Footprint<'_>) -> Option<Bytes> {
         let (a, b) = (self.bounds(), other.bounds());
         if !a.overlaps(b) {
@@ -125,13 +122,16 @@ impl Footprint<'_> {
             clip(piece, window).for_each(|byte| touched[byte / 64] |= 1 << (byte % 64));
             false
         });
+        let is_touched = |byte: &usize| touched[byte / 64] >> (byte % 64) & 1 == 1;
         let mut found = None;
         self.any_piece(|piece| {
-            let hit = clip(piece, window).any(|byte| touched[byte / 64] >> (byte % 64) & 1 == 1);
-            if hit {
-                found = Some(piece);
+            let mut bytes = clip(piece, window);
+            if let Some(first) = bytes.find(is_touched) {
+                let len = 1 + bytes.take_while(is_touched).count() as u64;
+                let start = window.start + first as u64;
+                found = Some(Bytes::new(start, start + len));
             }
-            hit
+            found.is_some()
         });
         found
     }
@@ -144,7 +144,9 @@ fn clip(piece: Bytes, window: Bytes) -> std::ops::Range<usize> {
     (start - window.start) as usize..(end - window.start) as usize
 }
 
+/// The pieces of one side of a DMA; rows that touch or overlap are one.
 fn rows(base: u64, pitch: u64, copy: &Copy2d) -> impl Iterator<Item = Bytes> {
-    let bytes = copy.bytes;
-    (0..copy.rows).map(move |row| Bytes::new(base + row * pitch, base + row * pitch + bytes))
+    let (rows, len) =
+        if pitch <= copy.bytes { (1, (copy.rows - 1) * pitch + copy.bytes) } else { (copy.rows, copy.bytes) };
+    (0..rows).map(move |row| Bytes::new(base + row * pitch, base + row * pitch + len))
 }

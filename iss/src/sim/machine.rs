@@ -99,6 +99,8 @@ pub struct Machine {
     pub(super) predicates: u32,
 
     pub(super) array: Array,
+    /// Whether the border columns execute: in a program that cannot see them they do not, and are not shown.
+    pub(super) borders: bool,
     pub(super) trace: TraceBuffer,
     pub(super) ocm: ByteMemory,
     pub(super) ext: ByteMemory,
@@ -137,7 +139,8 @@ impl Machine {
         array.set_threads(
             options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())),
         );
-        array.set_borders(spec.border > 0 && code.iter().any(|op| reads_border(&op.inst)));
+        let borders = spec.border > 0 && code.iter().any(|op| reads_border(&op.inst));
+        array.set_borders(borders);
         let recorder = Recorder::new(&target);
         let recorder = match options.timeline {
             0 => recorder,
@@ -161,6 +164,7 @@ impl Machine {
             loop_end: NO_LOOP,
             predicates: 0,
             array,
+            borders,
             trace: TraceBuffer::default(),
             ocm: ByteMemory::new(Memory::Ocm, spec.ocm_bytes as usize),
             ext: ByteMemory::new(Memory::Ext, ext_bytes),
@@ -192,8 +196,8 @@ impl Machine {
         let Some(op) = self.code.get(self.pc as usize) else { return Err(TrapCause::FellOffTheEnd.into()) };
         self.op = *op;
         self.next_pc = self.pc + 1;
-        self.executed += 1;
         self.op.inst.execute(self)?;
+        self.executed += 1;
         while self.next_pc == self.loop_end {
             self.end_of_loop_body();
         }
@@ -323,11 +327,6 @@ impl Machine {
         self.scalars[reg.get() as usize] = value;
         self.scalar_ready[reg.get() as usize] = (ready, class);
         self.scalars_late_until = self.scalars_late_until.max(ready);
-    }
-
-    /// Replaces the cycle until which scalars may be late, to look at one without waiting.
-    pub(super) fn replace_scalars_late(&mut self, until: u64) -> u64 {
-        std::mem::replace(&mut self.scalars_late_until, until)
     }
 
     /// Notes that a result of the array comes at `ready`.

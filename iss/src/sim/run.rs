@@ -59,7 +59,8 @@ pub enum SimError {
     Trace { reason: String },
 }
 
-/// Where [`Simulator::run_until`] stops, before the instruction there issues.
+/// Where [`Simulator::run_until`] stops, before the instruction there issues. An instruction at which the run has stopped
+/// already is passed first, so that the same call again goes on to the next arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopAt {
     /// Before the next instruction: one step.
@@ -68,7 +69,7 @@ pub enum StopAt {
     Pc(u32),
     /// Before an instruction of a source line.
     Line(String, u32),
-    /// At the first instruction that issues at or after a cycle.
+    /// At the first instruction that may issue at or after a cycle; at once if that has come.
     Cycle(u64),
     /// When a region of this name has been entered.
     Region(String),
@@ -128,23 +129,26 @@ struct Break<'a> {
     at: &'a StopAt,
     pcs: Vec<std::ops::Range<u32>>,
     regions: usize,
-    first: bool,
+    /// Whether the next instruction issues whatever it is: the last run stopped there, and nothing would move otherwise.
+    pass: bool,
+    issued: bool,
 }
 impl Hooks for Break<'_> {
     const ACTIVE: bool = true;
     fn before(&mut self, machine: &Machine) -> bool {
-        // The instruction at which the last run stopped is passed, or nothing would move.
-        let first = std::mem::replace(&mut self.first, false);
+        let pass = std::mem::take(&mut self.pass);
         let entered = machine.regions.len() > self.regions;
         self.regions = machine.regions.len();
         match self.at {
-            StopAt::Step => !first,
-            StopAt::Pc(_) | StopAt::Line(..) => !first && self.pcs.iter().any(|range| range.contains(&machine.pc)),
+            StopAt::Step => self.issued,
+            StopAt::Pc(_) | StopAt::Line(..) => !pass && self.pcs.iter().any(|range| range.contains(&machine.pc)),
             StopAt::Cycle(cycle) => machine.now >= *cycle,
             StopAt::Region(name) => entered && machine.regions.last().is_some_and(|id| machine.name(*id) == *name),
         }
     }
-    fn after(&mut self, _: &Machine, _: u32, _: u64) {}
+    fn after(&mut self, _: &Machine, _: u32, _: u64) {
+        self.issued = true;
+    }
 }
 
 /// Where a buffer of the current run lies.
@@ -181,6 +185,8 @@ pub struct Simulator {
     machine: Option<Machine>,
     placed: HashMap<String, Placed>,
     ended: Option<Stopped>,
+    /// Whether the run has stopped at the next instruction.
+    stopped: bool,
 }
 
 impl Simulator {
@@ -197,7 +203,7 @@ impl Simulator {
         if let Some(path) = options.simd.filter(|path| !path.available()) {
             return Err(SimError::Path { path: path.to_string() });
         }
-        Ok(Self { image: image.clone(), options, machine: None, placed: HashMap::new(), ended: None })
+        Ok(Self { image: image.clone(), options, machine: None, placed: HashMap::new(), ended: None, stopped: false })
     }
 
     /// The image.
@@ -241,7 +247,7 @@ impl Simulator {
                 memory(&mut machine, at.space).slice_mut(at.address, bytes.len()).copy_from_slice(bytes);
             }
         }
-        (self.machine, self.placed, self.ended) = (Some(machine), placed, None);
+        (self.machine, self.placed, self.ended, self.stopped) = (Some(machine), placed, None, false);
         Ok(())
     }
 
@@ -292,7 +298,7 @@ impl Simulator {
             return Err(SimError::NoStop { what });
         }
         let regions = self.machine.as_ref().map_or(0, |m| m.regions.len());
-        self.drive(&mut Break { at, pcs, regions, first: true })
+        self.drive(&mut Break { at, pcs, regions, pass: self.stopped, issued: false })
     }
 
     fn drive<H: Hooks>(&mut self, hooks: &mut H) -> Result<Stopped, SimError> {
@@ -316,6 +322,7 @@ impl Simulator {
                 }
             }
         };
+        self.stopped = true;
         if matches!(stopped, Stopped::Halt | Stopped::Trap(_)) {
             self.ended = Some(stopped.clone());
         }
@@ -518,10 +525,11 @@ fn place(
 }
 
 impl Machine {
-    /// A source of the array as a grid.
+    /// A source of the array as a grid, with the border if that executes.
     pub(super) fn grid_of(&self, source: super::array::Source) -> Grid {
         let spec = self.target.spec();
-        Grid::new(spec.rows as usize, spec.cols as usize, spec.border as usize, self.array.read(source))
+        let grid = Grid::new(spec.rows as usize, spec.cols as usize, spec.border as usize, self.array.read(source));
+        if self.borders { grid } else { grid.without_border() }
     }
 
     /// The text of the instruction at a pc.

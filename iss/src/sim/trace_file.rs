@@ -10,6 +10,7 @@ use super::run::Hooks;
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     out: W,
+    /// Stalls before the instruction at hand.
     charged: u64,
     failed: Option<io::Error>,
 }
@@ -31,7 +32,6 @@ impl<W: Write> TraceWriter<W> {
     fn line(&mut self, machine: &Machine, pc: u32, cycle: u64) -> io::Result<()> {
         let Some(inst) = machine.inst_at(pc) else { return Ok(()) };
         let stall = machine.stalled - self.charged;
-        self.charged = machine.stalled;
         write!(self.out, "{cycle:>10} {stall:>6} {pc:>6}  {inst}")?;
         if let Some((file, line)) = machine.lines.lookup(pc) {
             write!(self.out, "  ; {file}:{line}")?;
@@ -42,7 +42,8 @@ impl<W: Write> TraceWriter<W> {
 
 impl<W: Write> Hooks for TraceWriter<W> {
     const ACTIVE: bool = true;
-    fn before(&mut self, _: &Machine) -> bool {
+    fn before(&mut self, machine: &Machine) -> bool {
+        self.charged = machine.stalled;
         self.failed.is_some()
     }
     fn after(&mut self, machine: &Machine, pc: u32, cycle: u64) {

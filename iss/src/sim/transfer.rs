@@ -43,6 +43,11 @@ fn ocm_access(engine: Engine, store: bool) -> Access {
     }
 }
 
+/// How a flow touches local memory.
+fn lrm_access(flow: Engine) -> Access {
+    if flow == Engine::FlowIn { Access::Write } else { Access::Read }
+}
+
 impl Machine {
     fn stall_on(&mut self, engine: Engine, until: u64) {
         let (class, cause) = charged(engine);
@@ -181,12 +186,13 @@ impl Machine {
             Engine::FlowIn => walk.ring.min(walk.buffers()),
             _ => 0,
         };
+        let handed = 0..granted.checked_sub(1).map_or(0, |last| walk.buffer_tiles(last).end);
+        self.check_slots(engine, &walk, handed.clone())?;
         self.wait_all_late();
         self.issue();
         self.recorder.touch_ocm(walk.ocm_range().end);
         let run = FlowRun::new(walk, self.current_pc(), self.recorder.current_region(), self.now, granted);
-        let handed = granted.checked_sub(1).map_or(0, |last| run.walk.buffer_tiles(last).end);
-        self.hand_over(engine, &run.walk, 0..handed)?;
+        self.hand_over(engine, &run.walk, handed)?;
         self.tokens[token.get() as usize] = Some(engine);
         self.flows(engine).start(token.get(), run);
         Ok(())
@@ -196,12 +202,14 @@ impl Machine {
         if engine == Engine::FlowIn { &mut self.flow_in } else { &mut self.flow_out }
     }
 
+    /// Refuses to hand the slots of tiles to a flow while another transfer has them.
+    fn check_slots(&self, engine: Engine, walk: &Walk, mut tiles: Range<u32>) -> Outcome {
+        tiles.try_for_each(|tile| self.check_lrm_slot(engine, lrm_access(engine), walk.slot(tile), walk.elem))
+    }
+
     /// Hands the slots of tiles to a flow: marks them, and moves what leaves.
     fn hand_over(&mut self, engine: Engine, walk: &Walk, tiles: Range<u32>) -> Outcome {
-        let access = if engine == Engine::FlowIn { Access::Write } else { Access::Read };
-        for tile in tiles.clone() {
-            self.check_lrm_slot(engine, access, walk.slot(tile), walk.elem)?;
-        }
+        let access = lrm_access(engine);
         for tile in tiles.clone() {
             self.marks.mark(access, walk.slot(tile), walk.elem);
             self.recorder.touch_lrm((walk.slot(tile) + walk.elem) as u64);
@@ -245,8 +253,11 @@ impl Machine {
         if tenant.is_some_and(|buffer| run.retired < walk.buffer_tiles(buffer).end) {
             return Err(wrong("the buffer has not been waited for").into());
         }
-        self.issue();
         let next = if engine == Engine::FlowIn { given + walk.ring } else { given };
+        if next < walk.buffers() {
+            self.check_slots(engine, &walk, walk.buffer_tiles(next))?;
+        }
+        self.issue();
         if next < walk.buffers() {
             self.hand_over(engine, &walk, walk.buffer_tiles(next))?;
             let now = self.now;
@@ -269,15 +280,13 @@ impl Machine {
 
     /// Stalls until `tiles` of a flow are done and retires them.
     fn retire_flow(&mut self, engine: Engine, token: u8, tiles: u32) -> Outcome {
-        let timing = self.timing;
-        let done = self.flows(engine).done(token, tiles, &timing);
-        let done = done.map_err(|blocked| self.deadlock(engine, "the wait", blocked))?;
+        let done = self.done_at(engine, token, tiles, "the wait")?;
         self.stall_on(engine, done);
         let run = self.flows(engine).run_mut(token);
         let fresh = run.retired..tiles.max(run.retired);
         run.retire(tiles);
         let walk = run.walk.clone();
-        let access = if engine == Engine::FlowIn { Access::Write } else { Access::Read };
+        let access = lrm_access(engine);
         if engine == Engine::FlowIn && !fresh.is_empty() {
             self.flush()?;
             fresh.clone().for_each(|tile| load_tile(&mut self.array, &self.ocm, &walk, tile));
@@ -354,16 +363,29 @@ impl Machine {
             return Err(self.broadcast_deadlock("the wait"));
         };
         self.stall_on(Engine::Broadcast, end);
+        self.report_broadcasts(index);
         let run = self.broadcast.stream(index);
-        let (issued, pc, region, entries) = (run.issued, run.pc, run.region, run.stream.entries());
+        let entries = run.stream.entries();
         let keep: VecDeque<[u8; 16]> = (run.taken..entries)
             .map(|entry| self.ocm.slice(run.stream.address(entry), 16).try_into().expect("sixteen bytes"))
             .collect();
         self.broadcast.retire(index, keep);
         self.tokens[token as usize] = None;
-        let work = solid(issued, end, entries * Stream::ENTRY, entries);
-        report(&mut self.recorder, &self.lines, region, Engine::Broadcast, work, pc);
         Ok(())
+    }
+
+    /// Tells the profile of the streams up to `last`, which are all in the queue, in the order of their starts.
+    fn report_broadcasts(&mut self, last: usize) {
+        for index in 0..=last {
+            let end = self.broadcast.done(index, &self.timing).expect("a later stream is done");
+            let run = self.broadcast.stream_mut(index);
+            if std::mem::replace(&mut run.reported, true) {
+                continue;
+            }
+            let entries = run.stream.entries();
+            let work = solid(run.issued, end, entries * Stream::ENTRY, entries);
+            report(&mut self.recorder, &self.lines, run.region, Engine::Broadcast, work, run.pc);
+        }
     }
 
     // ---- random access ----
@@ -478,11 +500,7 @@ impl Machine {
     pub(super) fn wait_token(&mut self, token: Token, tiles: Tiles) -> Outcome {
         let engine = self.token_engine(token)?;
         let wrong = |reason: String| TrapCause::TokenUse { token: token.get(), engine, reason };
-        let total = match engine {
-            Engine::FlowIn => self.flow_in.run(token.get()).walk.tiles,
-            Engine::FlowOut => self.flow_out.run(token.get()).walk.tiles,
-            _ => 1,
-        };
+        let total = self.tiles_of(engine, token.get());
         let tiles = match tiles {
             Tiles::All => total,
             Tiles::Count(_) if !matches!(engine, Engine::FlowIn | Engine::FlowOut) => {
@@ -497,6 +515,15 @@ impl Machine {
         self.retire(engine, token.get(), tiles)?;
         self.issue();
         Ok(())
+    }
+
+    /// Tiles of a transfer; one if it is no flow.
+    fn tiles_of(&self, engine: Engine, token: u8) -> u32 {
+        match engine {
+            Engine::FlowIn => self.flow_in.run(token).walk.tiles,
+            Engine::FlowOut => self.flow_out.run(token).walk.tiles,
+            _ => 1,
+        }
     }
 
     fn retire(&mut self, engine: Engine, token: u8, tiles: u32) -> Outcome {
@@ -514,19 +541,18 @@ impl Machine {
         }
     }
 
-    /// When a transfer is done.
-    fn done_at(&mut self, engine: Engine, token: u8) -> Result<u64, Fault> {
+    /// When a transfer is done, a flow up to its tile `tiles`.
+    fn done_at(&mut self, engine: Engine, token: u8, tiles: u32, waits: &str) -> Result<u64, Fault> {
         let timing = self.timing;
         match engine {
             Engine::FlowIn | Engine::FlowOut => {
-                let tiles = self.flows(engine).run(token).walk.tiles;
                 let done = self.flows(engine).done(token, tiles, &timing);
-                done.map_err(|blocked| self.deadlock(engine, "the drain", blocked))
+                done.map_err(|blocked| self.deadlock(engine, waits, blocked))
             }
             Engine::Broadcast => self
                 .broadcast
                 .done(self.broadcast.position(token), &timing)
-                .ok_or_else(|| self.broadcast_deadlock("the drain")),
+                .ok_or_else(|| self.broadcast_deadlock(waits)),
             Engine::Rau => Ok(self.rau.as_ref().map_or(0, |r| r.end)),
             Engine::DmaIn => Ok(self.dma_in.run(token).end),
             Engine::DmaOut => Ok(self.dma_out.run(token).end),
@@ -541,7 +567,8 @@ impl Machine {
             .collect();
         let mut last: Option<(u64, Engine)> = None;
         for (token, engine) in &live {
-            let end = self.done_at(*engine, *token)?;
+            let tiles = self.tiles_of(*engine, *token);
+            let end = self.done_at(*engine, *token, tiles, "the drain")?;
             if last.is_none_or(|(at, _)| end > at) {
                 last = Some((end, *engine));
             }
@@ -550,15 +577,12 @@ impl Machine {
             self.stall_on(engine, end);
         }
         for (token, engine) in live {
-            let tiles = match engine {
-                Engine::FlowIn | Engine::FlowOut => {
-                    let run = self.flows(engine).run_mut(token);
-                    // Nothing lands any more, so no buffer needs to be given back.
-                    run.released = run.walk.buffers();
-                    run.walk.tiles
-                }
-                _ => 1,
-            };
+            if matches!(engine, Engine::FlowIn | Engine::FlowOut) {
+                let run = self.flows(engine).run_mut(token);
+                // Nothing lands any more, so no buffer needs to be given back.
+                run.released = run.walk.buffers();
+            }
+            let tiles = self.tiles_of(engine, token);
             self.retire(engine, token, tiles)?;
         }
         self.issue();

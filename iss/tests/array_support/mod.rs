@@ -79,11 +79,11 @@ impl Model {
         let index = pes.iter().enumerate().map(|(i, pe)| ((pe.row, pe.col), i)).collect();
         Self { pes, index }
     }
-    /// Executes a micro-op; the first PE with a zero divisor, if any.
+    /// Executes a micro-op; the first PE of the core with a zero divisor, if any.
     pub fn uop(&mut self, uop: Uop) -> Option<(usize, i32)> {
         let mut fault = None;
         for pe in &mut self.pes {
-            if !pe.uop(uop) && fault.is_none() {
+            if !pe.uop(uop) && pe.core && fault.is_none() {
                 fault = Some((pe.row as usize, pe.col));
             }
         }

@@ -224,7 +224,7 @@ fn run_group<B: Simd>(
             ),
             Kind::Div => {
                 let (quotient, zero) = divide(&to_lanes::<B>(a), &to_lanes::<B>(b), x, preds.enable);
-                if zero != 0 && fault.is_none() {
+                if core && zero != 0 && fault.is_none() {
                     fault = Some((i, zero));
                 }
                 put::<B>(mem, code.dst, load::<B>(&quotient), preds.enable & !zero);

@@ -39,15 +39,15 @@ use x86::Host;
 /// ALU operations (64,000) was as fast on two threads as on one, a run of 400 took two thirds of the time.
 const THREAD_CYCLES: usize = 100_000;
 
-/// A zero divisor in an enabled PE. The other PEs have executed the micro-op, and all have executed the whole buffer.
+/// A zero divisor in an enabled PE of the core; in the border it leaves the destination alone. The other PEs have executed the micro-op, and all have executed the whole buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("division by zero in PE ({row}, {col})")]
 pub struct DivisionFault {
     /// Number of the micro-op within the buffer.
     pub uop_index: usize,
-    /// Row of the first such PE, row-major over array and border.
+    /// Row of the first such PE, row-major.
     pub row: usize,
-    /// Its column, negative in the west border.
+    /// Its column.
     pub col: i32,
 }
 

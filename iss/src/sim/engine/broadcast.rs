@@ -27,6 +27,10 @@ pub struct StreamRun {
     pub taken: u64,
     /// Entry of the whole queue's history at which it begins.
     first: u64,
+    /// Cycle at which the last entry taken had entered.
+    entered: u64,
+    /// Whether the profile has it.
+    pub reported: bool,
     /// What was left in the queue when the stream was retired: on-chip memory may change from then on.
     pub kept: VecDeque<[u8; 16]>,
 }
@@ -64,7 +68,9 @@ impl BroadcastQueue {
         let first = self.started;
         self.started += stream.entries();
         let kept = VecDeque::new();
-        self.streams.push_back(StreamRun { stream, token: Some(token), pc, region, issued, taken: 0, first, kept });
+        let token = Some(token);
+        let run = StreamRun { stream, token, pc, region, issued, taken: 0, first, entered: 0, reported: false, kept };
+        self.streams.push_back(run);
     }
 
     /// The stream of the head entry, if any is left.
@@ -81,12 +87,11 @@ impl BroadcastQueue {
     fn enters(&self, stream: &StreamRun, entry: u64, before: u64, timing: &Timing) -> Option<u64> {
         let depth = self.takes.len() as u64;
         let number = stream.first + entry;
-        let started = if entry == 0 {
-            // The engine turns to a stream when the last entry of its predecessor has entered.
-            before.max(stream.issued) + timing.broadcast_start as u64
-        } else {
-            before + 1
-        };
+        // One entry a cycle; the engine turns to a stream when the last entry of its predecessor has entered.
+        let mut started = before + 1;
+        if entry == 0 {
+            started = started.max(before.max(stream.issued) + timing.broadcast_start as u64);
+        }
         match number.checked_sub(depth) {
             None => Some(started),
             Some(slot) if slot < self.taken => Some(started.max(self.takes[(slot % depth) as usize] + 1)),
@@ -107,8 +112,10 @@ impl BroadcastQueue {
         self.takes[(self.taken % depth) as usize] = now;
         self.taken += 1;
         self.words = 0;
+        let entered = self.entered;
         let head = self.head().expect("the caller found an entry");
         head.taken += 1;
+        head.entered = entered;
         let done = head.taken == head.stream.entries() && head.token.is_none();
         if done {
             self.streams.retain(|s| s.token.is_some() || s.taken < s.stream.entries());
@@ -117,6 +124,10 @@ impl BroadcastQueue {
 
     /// When the last entry of the `index`-th stream has entered; `None` if that needs takes that have not happened.
     pub fn done(&self, index: usize, timing: &Timing) -> Option<u64> {
+        let last = &self.streams[index];
+        if last.taken == last.stream.entries() {
+            return Some(last.entered);
+        }
         let mut entered = self.entered;
         for stream in self.streams.iter().take(index + 1) {
             for entry in stream.taken..stream.stream.entries() {
@@ -134,6 +145,11 @@ impl BroadcastQueue {
     /// The `index`-th stream.
     pub fn stream(&self, index: usize) -> &StreamRun {
         &self.streams[index]
+    }
+
+    /// The `index`-th stream, to note that it was reported.
+    pub fn stream_mut(&mut self, index: usize) -> &mut StreamRun {
+        &mut self.streams[index]
     }
 
     /// Retires the `index`-th stream; `keep` are its entries still in the queue.

@@ -387,9 +387,24 @@ impl Stream {
         self.inner as u64 * self.outer as u64
     }
 
-    /// Entries after which the addresses repeat.
-    pub fn distinct_entries(&self) -> u64 {
-        if self.outer_step == 0 { self.inner as u64 } else { self.entries() }
+    /// The ranges that the entries cover, ascending and apart. Takes time of the memory's size, not of the entries' number.
+    pub fn ranges(&self) -> Vec<Bytes> {
+        let range = self.ocm_range();
+        let mut slots = vec![0u64; ((range.end - range.start) / Self::ENTRY).div_ceil(64) as usize];
+        slots[0] = 1;
+        // Whichever way the steps go, they cover what their magnitudes cover from the lowest address on.
+        let step = |bytes: i64| (bytes.unsigned_abs() / Self::ENTRY) as usize;
+        repeat(&mut slots, self.inner, step(self.inner_step));
+        repeat(&mut slots, self.outer, step(self.outer_step));
+        let mut ranges: Vec<Bytes> = Vec::new();
+        for slot in (0..slots.len() * 64).filter(|slot| slots[slot / 64] >> (slot % 64) & 1 == 1) {
+            let start = range.start + slot as u64 * Self::ENTRY;
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end += Self::ENTRY,
+                _ => ranges.push(Bytes::new(start, start + Self::ENTRY)),
+            }
+        }
+        ranges
     }
 
     /// Byte address of an entry.
@@ -397,6 +412,21 @@ impl Stream {
     pub fn address(&self, entry: u64) -> u64 {
         let (i, o) = ((entry % self.inner as u64) as i64, (entry / self.inner as u64) as i64);
         (self.ocm + i * self.inner_step + o * self.outer_step) as u64
+    }
+}
+
+/// The union of a set of bits with itself shifted up by 1, 2, .. `trips - 1` times `step`, by doubling.
+fn repeat(bits: &mut [u64], trips: u32, step: usize) {
+    let mut done = 1;
+    while step > 0 && done < trips {
+        let more = done.min(trips - done);
+        let (words, shift) = (more as usize * step / 64, more as usize * step % 64);
+        for to in (words..bits.len()).rev() {
+            let low = bits[to - words] << shift;
+            let high = if shift > 0 && to > words { bits[to - words - 1] >> (64 - shift) } else { 0 };
+            bits[to] |= low | high;
+        }
+        done += more;
     }
 }
 
@@ -481,6 +511,15 @@ impl Copy2d {
             ocm_pitch: d.address(Field::RowPitch) as u64,
             ext_pitch: d.address(Field::ExtPitch) as u64,
         };
+        // Rows may share bytes where they come from, but each has its own where it lands.
+        let (field, pitch) = match engine {
+            Engine::DmaIn => (Field::RowPitch, copy.ocm_pitch),
+            _ => (Field::ExtPitch, copy.ext_pitch),
+        };
+        if copy.rows > 1 && pitch < copy.bytes {
+            let expected = format!("at least the {} bytes of a row", copy.bytes);
+            return Err(TrapCause::descriptor(engine, field, pitch as i64, expected));
+        }
         let range = copy.ocm_range();
         if range.end > spec.ocm_bytes as u64 {
             return Err(TrapCause::Address {

@@ -232,12 +232,15 @@ impl FlowEngine {
         self.runs.push_back((token, run));
     }
 
-    /// The cycle at which `tiles` of the token's flow are done.
+    /// The cycle at which `tiles` of the token's flow are done; 0 if they are retired.
     ///
     /// # Errors
     /// The token of the flow that can never proceed, and the buffer it lacks.
     pub fn done(&mut self, token: u8, tiles: u32, timing: &Timing) -> Result<u64, (u8, Blocked)> {
         let last = self.position(token);
+        if tiles <= self.runs[last].1.retired {
+            return Ok(0);
+        }
         for i in 0..=last {
             self.turn_to(i, timing);
             let (t, run) = &mut self.runs[i];
@@ -245,8 +248,7 @@ impl FlowEngine {
             run.advance(until, timing).map_err(|blocked| (*t, blocked))?;
         }
         let run = &self.runs[last].1;
-        let index = (tiles.saturating_sub(run.retired) as usize).checked_sub(1);
-        Ok(index.map_or(0, |i| run.ends[i]))
+        Ok(run.ends[(tiles - run.retired - 1) as usize])
     }
 
     /// Fixes when the engine turns to flow `i`, whose predecessors are fully timed.

@@ -392,7 +392,8 @@ impl Generator {
     /// Behind the program: one without loops, and one with a loop that calls it.
     fn emit_subroutines(&mut self) {
         (self.lrm, self.live, self.words, self.wild) = (SUBROUTINE_BYTES, Vec::new(), 0, false);
-        self.bases = [u32::MAX; 4];
+        // Subroutines do not know the bases: no offset from here is legal.
+        self.bases = [1 << 30; 4];
         self.p.bind(self.subroutines[0]);
         (0..3).for_each(|_| self.alu(true));
         self.p.ret();
