@@ -541,17 +541,18 @@ impl Exec for Machine {
     }
 
     fn region(&mut self, name: NameId) -> Outcome {
-        self.issue();
         // The recorder also bounds how many different paths of regions a run may have.
         let entered = self.recorder.enter(&self.name(name), self.now);
         entered.map_err(|error| TrapCause::Regions { reason: error.to_string() })?;
         self.regions.push(name);
+        self.issue();
         Ok(())
     }
     fn region_end(&mut self) -> Outcome {
-        self.issue();
+        self.recorder.leave(self.now).map_err(|error| TrapCause::Regions { reason: error.to_string() })?;
         self.regions.pop();
-        self.recorder.leave(self.now).map_err(|error| TrapCause::Regions { reason: error.to_string() }.into())
+        self.issue();
+        Ok(())
     }
     fn probe(&mut self, name: NameId, a: Src) -> Outcome {
         if !self.options.probes || self.probes.len() >= self.options.max_probes {

@@ -1,6 +1,9 @@
 //! The simulator against independent models of what programs mean and of what they cost, and rule by rule.
 
+mod determinism;
 mod function;
+mod garbage;
 mod generate;
 mod harness;
 mod model;
+mod timing;

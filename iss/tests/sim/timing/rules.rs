@@ -1,0 +1,1 @@
+//! Each rule of cost with numbers worked out by hand.
