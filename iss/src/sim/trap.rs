@@ -67,8 +67,6 @@ impl fmt::Display for Access {
 #[serde(tag = "cause", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "each message states its fields")]
 pub enum TrapCause {
-    #[error("illegal instruction: {reason}")]
-    IllegalInstruction { reason: String },
     #[error("execution ran past the last instruction\nhelp: end the program with `halt`")]
     FellOffTheEnd,
     #[error("the program stopped itself: {message}")]

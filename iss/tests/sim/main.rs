@@ -5,5 +5,7 @@ mod function;
 mod garbage;
 mod generate;
 mod harness;
+mod hazards;
 mod model;
 mod timing;
+mod traps;
