@@ -73,9 +73,9 @@ pub enum TrapCause {
     Program { message: String },
     #[error("assertion `{name}` is false at PE (row {row}, column {col})")]
     Assertion { name: String, row: u32, col: i32 },
-    #[error("address {address:#x}, {bytes} bytes, is outside the {memory} of {size} bytes")]
+    #[error("address {}, {bytes} bytes, is outside the {memory} of {size} bytes", signed_hex(*address))]
     Address { memory: Memory, address: i64, bytes: u64, size: u64 },
-    #[error("address {address:#x} in {memory} is not a multiple of {align}")]
+    #[error("address {} in {memory} is not a multiple of {align}", signed_hex(*address))]
     Alignment { memory: Memory, address: i64, align: u32 },
     #[error("descriptor of {engine}: field `{field}` is {value}, expected {expected}")]
     Descriptor { engine: Engine, field: String, value: i64, expected: String },
@@ -127,6 +127,11 @@ pub enum TrapCause {
     CycleLimit { limit: u64 },
     #[error("limit of {limit} instructions reached")]
     InstructionLimit { limit: u64 },
+}
+
+fn signed_hex(address: i64) -> String {
+    let sign = if address < 0 { "-" } else { "" };
+    format!("{sign}{:#x}", address.unsigned_abs())
 }
 
 impl TrapCause {

@@ -1,5 +1,6 @@
 //! The simulator against independent models of what programs mean and of what they cost, and rule by rule.
 
+mod debugger;
 mod determinism;
 mod function;
 mod garbage;
