@@ -3,7 +3,7 @@
 use iss::builder::{Direction, Emit, FlowDesc, Program, acc, d, imm, s, t, w};
 use iss::image::Image;
 use iss::isa::operand::*;
-use iss::sim::{Arg, Options, SimError, Simulator, StopAt, Stopped, TraceWriter, TrapCause};
+use iss::sim::{Arg, Options, SimError, SimdPath, Simulator, StopAt, Stopped, TraceWriter, TrapCause};
 
 use crate::harness::{check_profile, program, run, small};
 
@@ -285,6 +285,11 @@ fn every_error_of_a_caller() {
     errors.push(sim.run_until(&StopAt::Region("q".to_owned())).expect_err("no such region"));
     assert_eq!(sim.run(), Ok(Stopped::Halt));
     errors.push(sim.step().expect_err("over"));
+    for path in SimdPath::ALL {
+        let made = Simulator::new(&image, Options { simd: Some(path), ..Options::default() });
+        let expected = if path.available() { None } else { Some(SimError::Path { path: path.to_string() }) };
+        assert_eq!(made.err(), expected);
+    }
     let two = target.to_builder().cores(2).build().expect("legal");
     errors.push(Simulator::new(&program(&two, |p| drop_ref(p.nop())), Options::default()).expect_err("two cores"));
     let trap = program(&target, |p| drop_ref(p.ret()));

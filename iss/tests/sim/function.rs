@@ -1,6 +1,9 @@
 //! What random programs compute: the simulator's whole final state against the reference machine's, bit by bit.
 
+use std::collections::BTreeSet;
+
 use iss::image::Image;
+use iss::isa::Inst;
 use iss::isa::operand::*;
 use iss::sim::{Options, Simulator, Stopped, TrapCause};
 use iss::target::Target;
@@ -70,8 +73,8 @@ fn check_probes(sim: &Simulator, model: &Model, seed: u64) {
     }
 }
 
-/// Runs a program on both; whether it halted, and how many instructions it took.
-fn check_program(target: &Target, image: &Image, seed: u64) -> (bool, u64) {
+/// Runs a program on both; the reference machine at its end, and whether that was a halt.
+fn check_program(target: &Target, image: &Image, seed: u64) -> (bool, Model) {
     let (ocm, ext) = contents(target, seed);
     let mut model = Model::new(target, image.decode(), ocm.clone(), ext.clone());
     let mut sim = started(image, Options::default(), &ocm, &ext);
@@ -83,22 +86,27 @@ fn check_program(target: &Target, image: &Image, seed: u64) -> (bool, u64) {
         assert_eq!(sim.instructions(), model.executed, "seed {seed}: instructions");
         check_state(&mut sim, &model, seed);
     }
-    (expected == End::Halt, model.executed)
+    (expected == End::Halt, model)
 }
 
 /// Runs `default` programs a target; at least `halts` percent of them must get to their end.
 fn check_target(index: usize, default: u64, wild: bool, halts: u64) {
     let target = &targets()[index];
     let seeds = seeds(default);
-    let (mut halted, mut executed) = (0, 0);
+    let (mut halted, mut executed, mut seen) = (0, 0, BTreeSet::new());
     for seed in &seeds {
         let image = generate::program(target, *seed, wild);
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check_program(target, &image, *seed)));
-        let (end, n) = caught.unwrap_or_else(|_| panic!("seed {seed} on {target}, wild: {wild}"));
+        let (end, model) = caught.unwrap_or_else(|_| panic!("seed {seed} on {target}, wild: {wild}"));
         halted += end as u64;
-        executed += n;
+        executed += model.executed;
+        seen.extend(model.seen);
     }
     let n = seeds.len() as u64;
+    // `trap` has its own test.
+    let missing = Inst::table().into_iter().filter(|row| row.mnemonic != "trap" && !seen.contains(&row.opcode));
+    let missing: Vec<_> = missing.map(|row| row.mnemonic).collect();
+    assert!(n < 100 || missing.is_empty(), "instructions that no program executed: {missing:?}");
     assert!(n < 20 || 100 * halted >= halts * n, "only {halted} of {n} programs halt");
     eprintln!("{target}: {n} programs, {executed} instructions, {halted} to the end");
 }

@@ -8,7 +8,7 @@ pub mod alu;
 mod engines;
 mod step;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use iss::isa::Inst;
 use iss::isa::operand::{Engine, Field};
@@ -104,6 +104,8 @@ pub struct Model {
     pc: u32,
     next: u32,
     pub executed: u64,
+    /// Opcodes executed.
+    pub seen: HashSet<u8>,
     /// What probes saw: instruction, and the value of every PE, row by row, the border with them.
     pub probes: Vec<(u32, Vec<i32>)>,
 }
@@ -145,6 +147,7 @@ impl Model {
             pc: 0,
             next: 0,
             executed: 0,
+            seen: HashSet::new(),
             probes: Vec::new(),
         }
     }
@@ -162,6 +165,7 @@ impl Model {
             let inst = self.code[self.pc as usize];
             self.next = self.pc + 1;
             self.executed += 1;
+            self.seen.insert(inst.opcode());
             assert!(self.executed < 1_000_000, "the generator makes programs that end");
             if let Err(why) = self.step(inst) {
                 return End::Stop { pc: self.pc, why };
