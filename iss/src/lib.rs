@@ -1,4 +1,4 @@
-//! The machine: target description, instruction set, program image, simulator and profile of an array processor.
+#![doc = include_str!("../README.md")]
 
 pub mod asm;
 pub mod builder;
@@ -6,7 +6,13 @@ pub mod calibrate;
 pub mod image;
 pub mod isa;
 pub mod profile;
+pub mod reference;
 pub mod sim;
 pub mod target;
 #[doc(hidden)]
 pub mod testing;
+
+/// The examples of the project's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct ProjectReadme;

@@ -100,7 +100,7 @@ impl InstGen {
                 _ => inst = inst.with_code_addr(address(self.rng.below(n))),
             }
             let name = NameId::new(self.rng.below(names.len()) as i64).expect("there are few names");
-            parts.code.push(with_name(inst, name).encode());
+            parts.code.push(inst.with_name_id(name).encode());
         }
         let len_bytes = self.rng.below(100);
         parts.constants = self.rng.bytes(len_bytes);
@@ -181,16 +181,6 @@ const fn field_bits(rng: &mut Rng, bits: u32) -> u64 {
 
 fn address(pc: usize) -> CodeAddr {
     CodeAddr::new(pc as i64).expect("test programs are short")
-}
-
-fn with_name(inst: Inst, name: NameId) -> Inst {
-    match inst {
-        Inst::Trap { .. } => Inst::Trap { name },
-        Inst::Region { .. } => Inst::Region { name },
-        Inst::Probe { a, .. } => Inst::Probe { name, a },
-        Inst::Assert { a, .. } => Inst::Assert { name, a },
-        other => other,
-    }
 }
 
 /// Puts right checksums on the sections of a damaged image, so that what lies behind them is tested too. The bytes are an

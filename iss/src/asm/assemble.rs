@@ -80,6 +80,11 @@ impl Assembler {
         self.insts.len() as u32
     }
 
+    /// What was probably meant; not looked for once no further error is kept.
+    pub fn suggest<'a>(&self, found: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+        if self.n_errors < MAX_ERRORS { nearest(found, candidates) } else { None }
+    }
+
     fn error(&mut self, error: AsmError) {
         self.n_errors += 1;
         if self.errors.len() < MAX_ERRORS {
@@ -94,7 +99,7 @@ impl Assembler {
             rest = behind;
             let Some(label) = label else { break };
             if let Err(error) = self.bind(line, &label) {
-                self.error(error);
+                return self.error(error);
             }
         }
         if rest.text.is_empty() {
@@ -118,7 +123,7 @@ impl Assembler {
         let place = Label { pc: self.pc(), line: line.number() };
         if let Some(first) = self.labels.get(label.text) {
             let cause = AsmCause::LabelTwice { name: label.text.to_owned(), first: first.line };
-            return Err(line.error(label.column, cause));
+            return Err(line.error(label.at, cause));
         }
         self.labels.insert(label.text.to_owned(), place);
         Ok(())
@@ -127,7 +132,7 @@ impl Assembler {
     /// Appends an instruction; one that does not read leaves a placeholder, so that labels behind it keep their distance.
     fn instruction(&mut self, line: &Line<'_>, head: &Piece<'_>, operands: &Piece<'_>) -> Result<(), AsmError> {
         if self.insts.len() >= MAX_CODE {
-            return Err(line.error(head.column, AsmCause::TooMany { what: "instructions", limit: MAX_CODE }));
+            return Err(line.error(head.at, AsmCause::TooMany { what: "instructions", limit: MAX_CODE }));
         }
         let made = self.parse(line, head, &line.operands(operands));
         if let Some((file, line)) = self.loc {
@@ -145,17 +150,17 @@ impl Assembler {
 
     fn parse(&mut self, line: &Line<'_>, head: &Piece<'_>, operands: &[Piece<'_>]) -> Result<Inst, AsmError> {
         let Some(row) = self.rows.get(head.text) else {
-            let nearest = nearest(head.text, Inst::MNEMONICS.iter().copied());
+            let nearest = self.suggest(head.text, Inst::MNEMONICS.iter().copied());
             let found = shown(head.text).trim_matches('`').to_owned();
-            return Err(line.error(head.column, AsmCause::Mnemonic { found, nearest }));
+            return Err(line.error(head.at, AsmCause::Mnemonic { found, nearest }));
         };
         let (mnemonic, n_fields) = (row.mnemonic, row.fields.len());
         let kinds: Vec<&'static str> = row.fields.iter().map(|f| f.operand).collect();
         if operands.len() != n_fields {
             let form = row.fields.iter().map(|f| f.name).collect::<Vec<_>>().join(", ");
-            let column = operands.get(n_fields).map_or(head.column, |extra| extra.column);
+            let at = operands.get(n_fields).map_or(head.at, |extra| extra.at);
             let cause = AsmCause::OperandCount { mnemonic, found: operands.len(), expected: n_fields, form };
-            return Err(line.error(column, cause));
+            return Err(line.error(at, cause));
         }
         let mut texts = Vec::with_capacity(n_fields);
         let mut label = None;
@@ -163,7 +168,7 @@ impl Assembler {
             texts.push(match kind {
                 NameId::NAME if piece.text.starts_with('"') => self.intern(line, piece)?.to_string(),
                 CodeAddr::NAME if names_label(piece.text) => {
-                    label = Some((piece.column, piece.text[1..].to_owned()));
+                    label = Some((piece.at, piece.text[1..].to_owned()));
                     "@0".to_owned()
                 }
                 _ => piece.text.to_owned(),
@@ -171,8 +176,8 @@ impl Assembler {
         }
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let made = Inst::parse_parts(mnemonic, &texts).map_err(|e| self.inst_error(line, head, operands, mnemonic, e));
-        if let Some((column, label)) = label {
-            self.refer(line, column, label, Referrer::Inst(self.insts.len()));
+        if let Some((at, label)) = label {
+            self.refer(line, at, label, Referrer::Inst(self.insts.len()));
         }
         made
     }
@@ -190,11 +195,11 @@ impl Assembler {
                 let fields = &self.rows[mnemonic].fields;
                 let idx = fields.iter().position(|f| f.name == field).unwrap_or_default();
                 let words = fields[idx].values.iter().map(|v| v.word);
-                let nearest = nearest(operands[idx].text, words);
+                let nearest = self.suggest(operands[idx].text, words);
                 let error = cut(error);
-                line.error(operands[idx].column, AsmCause::Operand { mnemonic, field, error, nearest })
+                line.error(operands[idx].at, AsmCause::Operand { mnemonic, field, error, nearest })
             }
-            InstError::Combination { inst, reason } => line.error(head.column, AsmCause::Combination { inst, reason }),
+            InstError::Combination { inst, reason } => line.error(head.at, AsmCause::Combination { inst, reason }),
             // The mnemonic and the number of operands have been checked, and no word is read here.
             other => unreachable!("`parse_parts` of `{mnemonic}` gave {other:?}"),
         }
@@ -209,16 +214,16 @@ impl Assembler {
     /// The id of a name.
     pub fn name(&mut self, line: &Line<'_>, piece: &Piece<'_>, name: &str) -> Result<NameId, AsmError> {
         let too_many = AsmCause::TooMany { what: "names", limit: MAX_NAMES };
-        NameId::new(self.names.id(name) as i64).map_err(|_| line.error(piece.column, too_many))
+        NameId::new(self.names.id(name) as i64).map_err(|_| line.error(piece.at, too_many))
     }
 
     /// Notes that an entry starts at a label.
     pub fn refer_entry(&mut self, line: &Line<'_>, piece: &Piece<'_>, entry: usize) {
-        self.refer(line, piece.column, piece.text[1..].to_owned(), Referrer::Entry(entry));
+        self.refer(line, piece.at, piece.text[1..].to_owned(), Referrer::Entry(entry));
     }
 
-    fn refer(&mut self, line: &Line<'_>, column: u32, label: String, to: Referrer) {
-        self.references.push(Reference { line: line.number(), column, label, to });
+    fn refer(&mut self, line: &Line<'_>, at: usize, label: String, to: Referrer) {
+        self.references.push(Reference { line: line.number(), column: line.column(at), label, to });
     }
 
     /// Gives what names a label its address.
@@ -226,7 +231,7 @@ impl Assembler {
         for Reference { line, column, label, to } in std::mem::take(&mut self.references) {
             let Some(place) = self.labels.get(&label) else {
                 let labels = self.labels.keys().map(String::as_str);
-                let cause = AsmCause::Label { nearest: nearest(&label, labels), found: label };
+                let cause = AsmCause::Label { nearest: self.suggest(&label, labels), found: label };
                 self.error(AsmError { line, column, cause });
                 continue;
             };

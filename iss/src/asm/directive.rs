@@ -1,7 +1,7 @@
 //! Directives: what is no instruction.
 
 use super::assemble::{Assembler, names_label};
-use super::error::{AsmCause, AsmError, nearest, shown};
+use super::error::{AsmCause, AsmError, shown};
 use super::line::{Line, Piece};
 use crate::image::{Direction, Entry, MAX_CONSTANTS, MAX_NAMES, Param, ParamKind, Space};
 use crate::isa::operand::{CodeAddr, Operand, SReg};
@@ -25,9 +25,9 @@ const DIRECTIVES: [Row; 8] = [
 impl Assembler {
     pub(super) fn directive(&mut self, line: &Line<'_>, head: &Piece<'_>, rest: &Piece<'_>) -> Outcome {
         let Some((_, _, read)) = DIRECTIVES.iter().find(|(name, ..)| *name == head.text) else {
-            let nearest = nearest(head.text, DIRECTIVES.iter().map(|(name, ..)| *name));
+            let nearest = self.suggest(head.text, DIRECTIVES.iter().map(|(name, ..)| *name));
             let found = shown(head.text).trim_matches('`').to_owned();
-            return Err(line.error(head.column, AsmCause::Directive { found, nearest }));
+            return Err(line.error(head.at, AsmCause::Directive { found, nearest }));
         };
         read(self, line, head, &line.words(rest))
     }
@@ -38,9 +38,7 @@ fn bad_form(line: &Line<'_>, head: &Piece<'_>, words: &[Piece<'_>], at: usize) -
     let form = DIRECTIVES.iter().find(|(name, ..)| *name == head.text).map_or("operands", |(_, form, _)| form);
     match words.get(at) {
         Some(word) => line.syntax(word, form),
-        None => {
-            line.error(head.column, AsmCause::Syntax { found: format!("{} operands", words.len()), expected: form })
-        }
+        None => line.error(head.at, AsmCause::Syntax { found: format!("{} operands", words.len()), expected: form }),
     }
 }
 
@@ -54,12 +52,12 @@ fn one<'p, 't>(line: &Line<'_>, head: &Piece<'_>, words: &'p [Piece<'t>]) -> Res
 
 fn number(line: &Line<'_>, piece: &Piece<'_>, what: &'static str, min: u64, max: u64) -> Result<u32, AsmError> {
     let value = piece.text.parse::<u64>().ok().filter(|v| (min..=max).contains(v)).and_then(|v| u32::try_from(v).ok());
-    value.ok_or_else(|| line.error(piece.column, AsmCause::Number { what, found: shown(piece.text), min, max }))
+    value.ok_or_else(|| line.error(piece.at, AsmCause::Number { what, found: shown(piece.text), min, max }))
 }
 
 fn register(line: &Line<'_>, piece: &Piece<'_>, directive: &'static str) -> Result<SReg, AsmError> {
     SReg::parse(piece.text).map_err(|error| {
-        line.error(piece.column, AsmCause::DirectiveOperand { directive, error: super::assemble::cut(error) })
+        line.error(piece.at, AsmCause::DirectiveOperand { directive, error: super::assemble::cut(error) })
     })
 }
 
@@ -77,11 +75,11 @@ fn choice<T: Copy>(
 fn target(cx: &mut Assembler, line: &Line<'_>, head: &Piece<'_>, words: &[Piece<'_>]) -> Outcome {
     let word = one(line, head, words)?;
     if std::mem::replace(&mut cx.target_seen, true) {
-        return Err(line.error(head.column, AsmCause::Misplaced { directive: ".target", why: "stands twice" }));
+        return Err(line.error(head.at, AsmCause::Misplaced { directive: ".target", why: "stands twice" }));
     }
     let parsed =
         word.text.parse().map_err(|error: crate::target::TargetError| AsmCause::Target { error: error.to_string() });
-    cx.parts.target = parsed.map_err(|cause| line.error(word.column, cause))?;
+    cx.parts.target = parsed.map_err(|cause| line.error(word.at, cause))?;
     Ok(())
 }
 
@@ -90,7 +88,7 @@ fn name(cx: &mut Assembler, line: &Line<'_>, head: &Piece<'_>, words: &[Piece<'_
     let name = line.unquoted(word)?;
     if cx.names.contains(&name) {
         let why = "names what already has its number; it stands before the first use, and once";
-        return Err(line.error(word.column, AsmCause::Misplaced { directive: ".name", why }));
+        return Err(line.error(word.at, AsmCause::Misplaced { directive: ".name", why }));
     }
     cx.name(line, word, &name).map(drop)
 }
@@ -100,7 +98,7 @@ fn file(cx: &mut Assembler, line: &Line<'_>, head: &Piece<'_>, words: &[Piece<'_
     let name = line.unquoted(word)?;
     if cx.files.contains(&name) {
         let why = "names what already has its number; it stands before the first use, and once";
-        return Err(line.error(word.column, AsmCause::Misplaced { directive: ".file", why }));
+        return Err(line.error(word.at, AsmCause::Misplaced { directive: ".file", why }));
     }
     file_id(cx, line, word, &name).map(drop)
 }
@@ -108,7 +106,7 @@ fn file(cx: &mut Assembler, line: &Line<'_>, head: &Piece<'_>, words: &[Piece<'_
 fn file_id(cx: &mut Assembler, line: &Line<'_>, word: &Piece<'_>, name: &str) -> Result<u32, AsmError> {
     let id = cx.files.id(name);
     if id as usize >= MAX_NAMES {
-        return Err(line.error(word.column, AsmCause::TooMany { what: "files", limit: MAX_NAMES }));
+        return Err(line.error(word.at, AsmCause::TooMany { what: "files", limit: MAX_NAMES }));
     }
     Ok(id)
 }
@@ -125,7 +123,7 @@ fn constants(cx: &mut Assembler, line: &Line<'_>, head: &Piece<'_>, words: &[Pie
         if cx.parts.constants.len() > MAX_CONSTANTS {
             cx.parts.constants.truncate(MAX_CONSTANTS);
             let cause = AsmCause::TooMany { what: "bytes of constants", limit: MAX_CONSTANTS };
-            return Err(line.error(word.column, cause));
+            return Err(line.error(word.at, cause));
         }
     }
     Ok(())
@@ -139,7 +137,7 @@ fn entry(cx: &mut Assembler, line: &Line<'_>, head: &Piece<'_>, words: &[Piece<'
     };
     let (name, idx) = (line.unquoted(word)?, cx.parts.entries.len());
     if idx >= MAX_NAMES {
-        return Err(line.error(word.column, AsmCause::TooMany { what: "entries", limit: MAX_NAMES }));
+        return Err(line.error(word.at, AsmCause::TooMany { what: "entries", limit: MAX_NAMES }));
     }
     let pc = cx.pc();
     cx.parts.entries.push(Entry { name, pc, params: Vec::new(), constants_reg: None });
@@ -162,7 +160,7 @@ fn last_entry<'c>(
     directive: &'static str,
 ) -> Result<&'c mut Entry, AsmError> {
     let why = "belongs to an entry; write `.entry name` before it";
-    cx.parts.entries.last_mut().ok_or_else(|| line.error(head.column, AsmCause::Misplaced { directive, why }))
+    cx.parts.entries.last_mut().ok_or_else(|| line.error(head.at, AsmCause::Misplaced { directive, why }))
 }
 
 fn param(cx: &mut Assembler, line: &Line<'_>, head: &Piece<'_>, words: &[Piece<'_>]) -> Outcome {
@@ -186,7 +184,7 @@ fn constants_reg(cx: &mut Assembler, line: &Line<'_>, head: &Piece<'_>, words: &
     let entry = last_entry(cx, line, head, ".constants_reg")?;
     if entry.constants_reg.replace(reg).is_some() {
         let why = "stands twice in one entry";
-        return Err(line.error(head.column, AsmCause::Misplaced { directive: ".constants_reg", why }));
+        return Err(line.error(head.at, AsmCause::Misplaced { directive: ".constants_reg", why }));
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use super::error::{AsmCause, AsmError, shown};
 pub(super) struct Piece<'t> {
     /// As it stands there, quotes and all.
     pub text: &'t str,
-    /// Column in characters, counted from 1.
-    pub column: u32,
+    /// Where it begins, in bytes from the start of the line.
+    pub at: usize,
 }
 
 /// A line without its comment.
@@ -29,23 +29,27 @@ impl<'t> Line<'t> {
     pub const fn number(&self) -> u32 {
         self.number
     }
-    pub fn error(&self, column: u32, cause: AsmCause) -> AsmError {
-        AsmError { line: self.number, column, cause }
+    /// The column of a place in bytes: characters, counted from 1. Costs a walk over the line, so only errors and
+    /// references to labels ask, of which a line has at most one.
+    pub fn column(&self, at: usize) -> u32 {
+        self.whole[..at].chars().count() as u32 + 1
+    }
+    pub fn error(&self, at: usize, cause: AsmCause) -> AsmError {
+        AsmError { line: self.number, column: self.column(at), cause }
     }
     pub fn syntax(&self, piece: &Piece<'_>, expected: &'static str) -> AsmError {
-        self.error(piece.column, AsmCause::Syntax { found: shown(piece.text), expected })
+        self.error(piece.at, AsmCause::Syntax { found: shown(piece.text), expected })
     }
 
     /// Everything, trimmed.
     pub fn all(&self) -> Piece<'t> {
         self.piece(self.whole)
     }
-    /// A part of this line, trimmed, with its column.
+    /// A part of this line, trimmed, with its place.
     fn piece(&self, part: &'t str) -> Piece<'t> {
         let text = part.trim();
-        // `trim` gives a part of the same text, so the difference is where it begins.
-        let start = text.as_ptr() as usize - self.whole.as_ptr() as usize;
-        Piece { text, column: self.whole[..start].chars().count() as u32 + 1 }
+        // Every part is cut from this line, so the difference is where it begins.
+        Piece { text, at: text.as_ptr() as usize - self.whole.as_ptr() as usize }
     }
 
     /// Cuts a leading label `name:` off.

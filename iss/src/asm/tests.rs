@@ -167,3 +167,17 @@ fn_6:
         "{columns}"
     );
 }
+
+/// Each would take hours if its cost grew with the square of its length.
+#[test]
+fn long_texts_take_linear_time() {
+    let n = 200_000;
+    for text in
+        ["a:", "add ,", "bad\n", "jump @x\n", ".loc a", "\"", ".const 00 ", "x: .entry \"", "region \"r\"\n", "@"]
+    {
+        let error = assemble(&text.repeat(n)).err().map(|e| e.to_string());
+        assert!(error.is_none_or(|text| text.len() < 50_000), "{text}");
+    }
+    let labels: String = (0..n).map(|i| format!("l{i}: jump @l{}\n", n - i)).collect();
+    assert_eq!(assemble(&labels).unwrap_err().errors.len(), 1, "only l{n} is missing");
+}

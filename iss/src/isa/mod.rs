@@ -3,7 +3,9 @@
 pub mod operand;
 mod table;
 
+use std::any::Any;
 use std::fmt;
+use std::str::FromStr;
 
 use operand::*;
 pub(crate) use table::for_each_inst;
@@ -140,7 +142,7 @@ macro_rules! define_inst {
     ($( $(#[doc = $doc:literal])* $op:literal $name:ident = $Ty:ident { $($f:ident: $T:ident),* },
         class $class:ident, cost $cost:ident; )*) => {
         /// One instruction.
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "operands are documented by their types")]
         pub enum Inst { $( $(#[doc = $doc])* $Ty { $($f: $T),* }, )* }
 
@@ -232,6 +234,44 @@ macro_rules! define_inst {
                 }
             }
 
+            /// The `Src` operands of the row in the order written.
+            pub fn sources(&self) -> [Option<Src>; 2] {
+                #[allow(unused_mut, reason = "rows without operands add nothing")]
+                let mut found = Sources::default();
+                match *self { $( Inst::$Ty { $($f),* } => { $( found.add($f); )* } )* }
+                found.list
+            }
+
+            /// The instruction to which a jump, branch or call goes, or before which a loop's body ends.
+            pub fn code_addr(&self) -> Option<CodeAddr> {
+                match *self { $( Inst::$Ty { $($f),* } => {
+                    $( if let Some(addr) = cast($f) { return Some(addr); } )*
+                    None
+                } )* }
+            }
+
+            /// The same with another [`code_addr`](Self::code_addr); an instruction without one stays as it is.
+            #[must_use]
+            pub fn with_code_addr(mut self, addr: CodeAddr) -> Self {
+                match &mut self { $( Inst::$Ty { $($f),* } => { $( replace($f, addr); )* } )* }
+                self
+            }
+
+            /// The entry of the name table to which the instruction refers.
+            pub fn name_id(&self) -> Option<NameId> {
+                match *self { $( Inst::$Ty { $($f),* } => {
+                    $( if let Some(name) = cast($f) { return Some(name); } )*
+                    None
+                } )* }
+            }
+
+            /// The same with another [`name_id`](Self::name_id); an instruction without one stays as it is.
+            #[must_use]
+            pub fn with_name_id(mut self, name: NameId) -> Self {
+                match &mut self { $( Inst::$Ty { $($f),* } => { $( replace($f, name); )* } )* }
+                self
+            }
+
             /// The whole table, for the reference page.
             pub fn table() -> Vec<InstInfo> {
                 vec![ $( {
@@ -260,11 +300,27 @@ macro_rules! define_inst {
             }
         }
 
+        // No row reads more than two sources: a PE has two read ports.
+        $( const _: () = assert!($( is_source(stringify!($T)) + )* 0 <= 2, concat!("`", stringify!($name), "` has too many sources")); )*
         // Each row's fields fit below the opcode.
         $( const _: () = assert!($( <$T as Operand>::BITS + )* 0 <= 56, concat!("`", stringify!($name), "` is too wide")); )*
     };
 }
 for_each_inst!(define_inst);
+
+impl FromStr for Inst {
+    type Err = InstError;
+
+    /// Reads one instruction as it is printed: numbers in the places of labels and names.
+    fn from_str(text: &str) -> Result<Self, InstError> {
+        let (mnemonic, operands) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+        let operands: Vec<&str> = match operands.trim() {
+            "" => Vec::new(),
+            operands => operands.split(',').map(str::trim).collect(),
+        };
+        Inst::parse_parts(mnemonic, &operands)
+    }
+}
 
 /// Gives each field its place: from bit 0 upwards, in the order written.
 fn placed(mut fields: Vec<FieldInfo>) -> Vec<FieldInfo> {
@@ -273,6 +329,36 @@ fn placed(mut fields: Vec<FieldInfo>) -> Vec<FieldInfo> {
         low + field.bits
     });
     fields
+}
+
+/// The operand, if it is of type `W`.
+fn cast<T: Operand, W: Operand>(operand: T) -> Option<W> {
+    (&operand as &dyn Any).downcast_ref().copied()
+}
+
+/// Gives the operand another value, if it is of the value's type.
+fn replace<T: Operand, W: Operand>(operand: &mut T, value: W) {
+    if let Some(place) = (operand as &mut dyn Any).downcast_mut() {
+        *place = value;
+    }
+}
+
+const fn is_source(operand_type: &str) -> u32 {
+    matches!(operand_type.as_bytes(), b"Src") as u32
+}
+
+#[derive(Default)]
+struct Sources {
+    list: [Option<Src>; 2],
+    n: usize,
+}
+impl Sources {
+    fn add<T: Operand>(&mut self, operand: T) {
+        if let Some(source) = cast(operand) {
+            self.list[self.n] = Some(source);
+            self.n += 1;
+        }
+    }
 }
 
 struct Packer {
@@ -331,68 +417,6 @@ impl Inst {
         }
     }
 
-    /// The instruction to which a jump, branch or call goes, or behind which a loop's body ends.
-    pub const fn code_addr(&self) -> Option<CodeAddr> {
-        match *self {
-            Inst::Jump { to } | Inst::Branch { to, .. } | Inst::Call { to } => Some(to),
-            Inst::LoopI { end, .. } | Inst::LoopS { end, .. } => Some(end),
-            _ => None,
-        }
-    }
-
-    /// The same with another [`code_addr`](Self::code_addr); an instruction without one stays as it is.
-    #[must_use]
-    pub fn with_code_addr(mut self, addr: CodeAddr) -> Self {
-        match &mut self {
-            Inst::Jump { to } | Inst::Branch { to, .. } | Inst::Call { to } => *to = addr,
-            Inst::LoopI { end, .. } | Inst::LoopS { end, .. } => *end = addr,
-            _ => {}
-        }
-        self
-    }
-
-    /// The entry of the name table to which the instruction refers.
-    pub const fn name_id(&self) -> Option<NameId> {
-        match *self {
-            Inst::Trap { name } | Inst::Region { name } | Inst::Probe { name, .. } | Inst::Assert { name, .. } => {
-                Some(name)
-            }
-            _ => None,
-        }
-    }
-
-    /// The `Src` operands of the row.
-    pub fn sources(&self) -> [Option<Src>; 2] {
-        match *self {
-            Inst::Mov { a, .. }
-            | Inst::Abs { a, .. }
-            | Inst::Clip { a, .. }
-            | Inst::Exp { a, .. }
-            | Inst::Log { a, .. }
-            | Inst::ExpIter { a, .. }
-            | Inst::Send { a, .. }
-            | Inst::Probe { a, .. }
-            | Inst::Assert { a, .. }
-            | Inst::Lut { idx: a, .. } => [Some(a), None],
-            Inst::Add { a, b, .. }
-            | Inst::Sub { a, b, .. }
-            | Inst::And { a, b, .. }
-            | Inst::Or { a, b, .. }
-            | Inst::Xor { a, b, .. }
-            | Inst::Shl { a, b, .. }
-            | Inst::Shr { a, b, .. }
-            | Inst::Sar { a, b, .. }
-            | Inst::Min { a, b, .. }
-            | Inst::Max { a, b, .. }
-            | Inst::Cmp { a, b, .. }
-            | Inst::Set { a, b, .. }
-            | Inst::Sel { a, b, .. }
-            | Inst::FxMul { a, b, .. }
-            | Inst::FxDiv { a, b, .. } => [Some(a), Some(b)],
-            _ => [None, None],
-        }
-    }
-
     fn check_mac(&self, shape: MacShape, acc: Acc, a: Lrm, align: [u32; 3]) -> Result<(), InstError> {
         let bad = |reason| Err(InstError::Combination { inst: self.to_string(), reason });
         let wide = align[2] == 2;
@@ -420,3 +444,6 @@ impl Inst {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

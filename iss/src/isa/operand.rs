@@ -6,7 +6,7 @@ use std::fmt;
 ///
 /// Laws, tested for every type: `from_bits(to_bits(x)) == x`, `parse(x.to_string()) == x`, and `from_bits` of any value
 /// under `2^BITS` is an operand or an error, never a panic.
-pub trait Operand: Copy + PartialEq + fmt::Debug + fmt::Display + Sized {
+pub trait Operand: Copy + PartialEq + fmt::Debug + fmt::Display + Sized + 'static {
     /// Width of the encoding.
     const BITS: u32;
     /// Name in the reference page.

@@ -8,7 +8,7 @@ use super::options::Options;
 use super::trap::{Memory, Trap, TrapCause};
 use crate::image::{Direction, Entry, Image, ParamKind, Space};
 use crate::isa::Inst;
-use crate::isa::operand::{SReg, Src};
+use crate::isa::operand::{Operand, OperandError, SReg, Src};
 use crate::profile::Profile;
 
 /// Buffers and constants begin at multiples of this.
@@ -159,7 +159,6 @@ struct Placed {
 ///
 /// ```
 /// use iss::builder::{Emit, Program, imm, w};
-/// use iss::isa::operand::{Operand, Src};
 /// use iss::sim::{Options, Simulator, Stopped};
 /// use iss::target::QC_U;
 ///
@@ -171,7 +170,7 @@ struct Placed {
 /// let mut sim = Simulator::new(&image, Options::default())?;
 /// sim.start("main", &[])?;
 /// assert_eq!(sim.run()?, Stopped::Halt);
-/// assert_eq!(sim.value(Src::parse("[4]")?)?.get(31, 31), Some(42));
+/// assert_eq!(sim.value_of("[4]")?.get(31, 31), Some(42));
 /// assert_eq!(sim.profile().expect("a run was started").cycles, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -358,6 +357,15 @@ impl Simulator {
         }
         let source = machine.marker_source(src).map_err(|fault| look(fault.to_string()))?;
         Ok(machine.grid_of(source))
+    }
+
+    /// As [`value`](Self::value), the operand as assembly text: `[16]`, `[17].b`, `a3`, `port.n`.
+    ///
+    /// # Errors
+    /// As `value`, and [`SimError::Look`] for text that is no operand.
+    pub fn value_of(&mut self, operand: &str) -> Result<Grid, SimError> {
+        let look = |error: OperandError| SimError::Look { operand: operand.to_owned(), reason: error.to_string() };
+        self.value(Src::parse(operand).map_err(look)?)
     }
 
     /// The scalar registers.

@@ -4,7 +4,7 @@
 use crate::isa::operand::Width;
 
 use super::geometry::Segment;
-use super::group::{LANES, Lanes, slot};
+use super::group::{LANES, slot};
 use super::trace::Operand;
 use super::{Array, Place, Source};
 
@@ -17,6 +17,9 @@ impl Array {
     pub fn write_row(&mut self, row: usize, col: i32, at: Place, bytes: &[u8]) {
         let size = at.width.bytes() as usize;
         assert!(bytes.len().is_multiple_of(size), "a row holds whole elements");
+        if let Some(lanes) = self.whole_row_mut(row, col, bytes.len() / size, at) {
+            return write_lanes(lanes, at, bytes);
+        }
         let mut rest = bytes;
         for segment in self.geometry.segments(row, col, bytes.len() / size) {
             let (own, left) = rest.split_at(segment.len * size);
@@ -31,6 +34,9 @@ impl Array {
     pub fn read_row(&self, row: usize, col: i32, at: Place, bytes: &mut [u8]) {
         let size = at.width.bytes() as usize;
         assert!(bytes.len().is_multiple_of(size), "a row holds whole elements");
+        if let Some(lanes) = self.whole_row(row, col, bytes.len() / size, at) {
+            return read_lanes(lanes, at, bytes);
+        }
         let mut rest = &mut *bytes;
         for segment in self.geometry.segments(row, col, rest.len() / size) {
             let (own, left) = rest.split_at_mut(segment.len * size);
@@ -71,7 +77,7 @@ impl Array {
     pub fn predicate(&self, row: usize, col: i32) -> bool {
         let (border, index) = self.geometry.index(row, col);
         let part = if border { &self.border } else { &self.core };
-        part.groups[index / LANES].preds.pred >> (index % LANES) & 1 == 1
+        part.preds[index / LANES].pred >> (index % LANES) & 1 == 1
     }
     /// A value in every PE, row-major, rows of [`full_cols`](super::Geometry::full_cols) with the border at either end.
     pub fn read(&self, src: Source) -> Vec<i32> {
@@ -79,8 +85,8 @@ impl Array {
         let from = Operand::from(src);
         let mut flat = [Vec::new(), Vec::new()];
         for (part, flat) in [&self.core, &self.border].into_iter().zip(&mut flat) {
-            flat.resize(part.groups.len() * LANES, 0);
-            self.host.flatten(&part.groups, from, flat);
+            flat.resize(part.n_groups() * LANES, 0);
+            self.host.flatten(&part.mem, part.stride, from, flat);
         }
         let mut grid = Vec::with_capacity(geometry.rows * geometry.full_cols());
         for row in 0..geometry.rows {
@@ -93,32 +99,41 @@ impl Array {
     }
     /// Row and column of the first enabled PE of the core array, row-major, in which `src` is 0.
     pub fn first_enabled_zero(&self, src: Source) -> Option<(usize, usize)> {
-        let mut flat = vec![0; self.core.groups.len() * LANES];
-        self.host.flatten(&self.core.groups, Operand::from(src), &mut flat);
+        let mut flat = vec![0; self.core.n_groups() * LANES];
+        self.host.flatten(&self.core.mem, self.core.stride, Operand::from(src), &mut flat);
         let n_lanes = self.geometry.n_lanes(false);
         let index = (0..n_lanes).find(|i| flat[*i] == 0 && self.core.enabled(*i))?;
         Some((index / self.geometry.cols, index % self.geometry.cols))
     }
+    /// Group and first lane of `n` PEs of a core row, if they lie in one group: the usual case, without the general one's
+    /// divisions.
+    fn whole(&self, row: usize, col: i32, n: usize) -> Option<(usize, usize)> {
+        let col = usize::try_from(col).ok()?;
+        let index = row * self.geometry.cols + col;
+        let lane = index % LANES;
+        (row < self.geometry.rows && col + n <= self.geometry.cols && lane + n <= LANES)
+            .then_some((index / LANES, lane))
+    }
+    fn whole_row(&self, row: usize, col: i32, n: usize, at: Place) -> Option<&[i32]> {
+        let (group, lane) = self.whole(row, col, n)?;
+        Some(&self.core.lanes(group, slot_of(at)).0[lane..lane + n])
+    }
+    fn whole_row_mut(&mut self, row: usize, col: i32, n: usize, at: Place) -> Option<&mut [i32]> {
+        let (group, lane) = self.whole(row, col, n)?;
+        Some(&mut self.core.lanes_mut(group, slot_of(at)).0[lane..lane + n])
+    }
     fn segment(&self, s: Segment, at: Place) -> &[i32] {
         let part = if s.border { &self.border } else { &self.core };
-        &self.check(&part.groups[s.group].mem, at).0[s.lane..s.lane + s.len]
+        &part.lanes(s.group, slot_of(at)).0[s.lane..s.lane + s.len]
     }
     fn segment_mut(&mut self, s: Segment, at: Place) -> &mut [i32] {
         let part = if s.border { &mut self.border } else { &mut self.core };
-        let slot = slot_of(at);
-        let mem = &mut part.groups[s.group].mem;
-        assert!(slot < mem.len(), "byte address {} is outside local memory", at.addr);
-        &mut mem[slot].0[s.lane..s.lane + s.len]
-    }
-    fn check<'a>(&self, mem: &'a [Lanes], at: Place) -> &'a Lanes {
-        let slot = slot_of(at);
-        assert!(slot < mem.len(), "byte address {} is outside local memory", at.addr);
-        &mem[slot]
+        &mut part.lanes_mut(s.group, slot_of(at)).0[s.lane..s.lane + s.len]
     }
 }
 
-fn slot_of(at: Place) -> usize {
-    slot::LRM as usize + at.addr as usize / 4
+fn slot_of(at: Place) -> u32 {
+    slot::LRM + at.addr / 4
 }
 
 /// Position of an element's lowest bit in its word.

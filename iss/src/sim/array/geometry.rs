@@ -1,7 +1,9 @@
 //! Which lane is which PE. Two parts, each with its own groups, PEs row-major within it: the core array, and the border
 //! columns, whose rows have the west columns first and the east ones behind.
 
-use super::group::{Group, LANES, slot};
+use crate::isa::operand::Dir;
+
+use super::group::{LANES, Lanes, Predicates, slot};
 
 /// Sizes of an array, in PEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +19,20 @@ pub struct Geometry {
 /// Groups of one part.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    /// State, PE `i` of the part in lane `i % 64` of group `i / 64`.
-    pub groups: Vec<Group>,
+    /// Values, `stride` entries a group, by [`slot`]; PE `i` of the part in lane `i % 64` of group `i / 64`.
+    pub mem: Vec<Lanes>,
+    /// Slots from a group to the next.
+    pub stride: usize,
+    /// Slots that exist: the stride without its padding.
+    pub n_slots: usize,
+    /// Predicates by group.
+    pub preds: Vec<Predicates>,
     /// PEs of a row.
     pub width: usize,
-    /// By group: lanes whose west (east) neighbour is in this part.
-    pub has_west: Vec<u64>,
-    pub has_east: Vec<u64>,
+    /// By side and group: lanes whose neighbour on that side is in this part.
+    pub inner: [Vec<u64>; 4],
+    /// By side and group: lanes whose neighbour on that side is in the other part.
+    pub across: [Vec<u64>; 4],
 }
 
 /// A run of PEs of one row that lie in one group.
@@ -39,6 +48,20 @@ impl Geometry {
     /// Columns with both borders.
     pub const fn full_cols(self) -> usize {
         self.cols + 2 * self.border
+    }
+    /// Row and column of the neighbour on a side, if there is one.
+    fn neighbour(self, row: usize, col: i32, side: Dir) -> Option<(usize, i32)> {
+        let (row, col) = match side {
+            Dir::North => (row.checked_sub(1)?, col),
+            Dir::East => (row, col + 1),
+            Dir::South => (row + 1, col),
+            Dir::West => (row, col - 1),
+        };
+        let (cols, border) = (self.cols as i32, self.border as i32);
+        (row < self.rows && (-border..cols + border).contains(&col)).then_some((row, col))
+    }
+    fn in_border(self, col: i32) -> bool {
+        !(0..self.cols as i32).contains(&col)
     }
     /// Whether a column is in the border, and the PE's index within its part.
     ///
@@ -93,32 +116,55 @@ impl Part {
     pub fn new(geometry: Geometry, border: bool, n_words: usize) -> Self {
         let n_lanes = geometry.n_lanes(border);
         let n_groups = n_lanes.div_ceil(LANES);
+        let n_slots = slot::LRM as usize + n_words;
+        // An odd number of slots lets one slot of 16 consecutive groups fill a 4 kB way of the host's cache, where an even
+        // one would let them compete for a part of it.
+        let stride = n_slots | 1;
         let mut part = Self {
-            groups: (0..n_groups).map(|g| Group::new(n_words, n_lanes - g * LANES)).collect(),
+            mem: vec![Lanes::ZERO; n_groups * stride],
+            stride,
+            n_slots,
+            preds: (0..n_groups).map(|g| Predicates::new(n_lanes - g * LANES)).collect(),
             width: if border { 2 * geometry.border } else { geometry.cols },
-            has_west: vec![0; n_groups],
-            has_east: vec![0; n_groups],
+            inner: std::array::from_fn(|_| vec![0; n_groups]),
+            across: std::array::from_fn(|_| vec![0; n_groups]),
         };
         for index in 0..n_lanes {
             let (row, col) = geometry.position(border, index);
             let (g, lane) = (index / LANES, index % LANES);
-            part.groups[g].mem[slot::Q_ROW as usize].0[lane] = row as i32;
-            part.groups[g].mem[slot::Q_COL as usize].0[lane] = col;
-            let within = index % part.width;
-            let edge = |at: usize| within == at || (border && within == (at + geometry.border) % part.width);
-            part.has_west[g] |= (!edge(0) as u64) << lane;
-            part.has_east[g] |= (!edge(part.width - 1) as u64) << lane;
+            part.lanes_mut(g, slot::Q_ROW).0[lane] = row as i32;
+            part.lanes_mut(g, slot::Q_COL).0[lane] = col;
+            for side in Dir::ALL {
+                let inside = geometry.neighbour(row, col, side).map(|(_, col)| geometry.in_border(col) == border);
+                part.inner[side as usize][g] |= ((inside == Some(true)) as u64) << lane;
+                part.across[side as usize][g] |= ((inside == Some(false)) as u64) << lane;
+            }
         }
         part
     }
+    /// A slot of a group.
+    ///
+    /// # Panics
+    /// If it is outside the group's memory.
+    pub fn lanes(&self, group: usize, slot: u32) -> &Lanes {
+        assert!((slot as usize) < self.n_slots, "slot {slot} is outside local memory");
+        &self.mem[group * self.stride + slot as usize]
+    }
+    /// As [`lanes`](Self::lanes), to write.
+    pub fn lanes_mut(&mut self, group: usize, slot: u32) -> &mut Lanes {
+        assert!((slot as usize) < self.n_slots, "slot {slot} is outside local memory");
+        &mut self.mem[group * self.stride + slot as usize]
+    }
+    /// Groups of the part.
+    pub fn n_groups(&self) -> usize {
+        self.preds.len()
+    }
     /// Whether the PE is enabled.
     pub fn enabled(&self, index: usize) -> bool {
-        self.groups[index / LANES].preds.enable >> (index % LANES) & 1 == 1
+        self.preds[index / LANES].enable >> (index % LANES) & 1 == 1
     }
-    /// The enable bits of 64 PEs from index `start` on; none outside the part.
-    pub fn enable_window(&self, start: isize) -> u64 {
-        let (g, shift) = (start.div_euclid(LANES as isize), start.rem_euclid(LANES as isize));
-        let enable = |g: isize| usize::try_from(g).ok().and_then(|g| self.groups.get(g)).map_or(0, |g| g.preds.enable);
-        if shift == 0 { enable(g) } else { enable(g) >> shift | enable(g + 1) << (LANES as isize - shift) }
+    /// Whether every PE is enabled.
+    pub fn all_enabled(&self) -> bool {
+        self.preds.iter().all(|p| p.enable == p.live)
     }
 }

@@ -54,15 +54,6 @@ pub(super) mod slot {
     }
 }
 
-/// State of 64 PEs.
-#[derive(Clone, Debug)]
-pub(super) struct Group {
-    /// Values by [`slot`].
-    pub mem: Vec<Lanes>,
-    /// Predicates.
-    pub preds: Predicates,
-}
-
 /// Predicate state of 64 PEs, one bit each. Invariant: `enable` and the stack hold live lanes only.
 #[derive(Clone, Debug)]
 pub(super) struct Predicates {
@@ -78,16 +69,12 @@ pub(super) struct Predicates {
     pub depth: usize,
 }
 
-impl Group {
-    /// A group whose lanes `0..n_live` exist, all enabled; memory is zero.
-    pub fn new(n_words: usize, n_live: usize) -> Self {
-        let live = if n_live >= LANES { u64::MAX } else { (1 << n_live) - 1 };
-        let preds = Predicates { enable: live, pred: 0, live, stack: [0; PREDICATE_DEPTH], depth: 0 };
-        Self { mem: vec![Lanes::ZERO; slot::LRM as usize + n_words], preds }
-    }
-}
-
 impl Predicates {
+    /// A group whose lanes `0..n_live` exist, all enabled.
+    pub fn new(n_live: usize) -> Self {
+        let live = if n_live >= LANES { u64::MAX } else { (1 << n_live) - 1 };
+        Self { enable: live, pred: 0, live, stack: [0; PREDICATE_DEPTH], depth: 0 }
+    }
     pub fn push(&mut self) {
         assert!(self.depth < PREDICATE_DEPTH, "the sequencer checks the depth of the predicate stack");
         self.stack[self.depth] = self.enable;

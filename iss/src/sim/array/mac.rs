@@ -86,12 +86,38 @@ impl MacPlan {
             MacShape::Outer => 16,
         };
         assert!(mac.acc as usize + n_acc <= N_ACC, "a MAC's accumulators exist");
+        debug_assert!(
+            mac.addr.is_multiple_of(if mac.shape != MacShape::Outer {
+                4
+            } else {
+                1 + (mac.width != MacWidth::W8x8) as u32
+            }),
+            "the elements of a MAC are aligned"
+        );
         self.bytes = mac.width == MacWidth::W8x8;
+        if let (true, MacShape::Dot, Ok(weights)) = (self.bytes, mac.shape, weights.try_into()) {
+            return self.add_dot(mac, weights);
+        }
         if mac.shape == MacShape::Outer {
             self.add_outer(mac, weights);
         } else {
             self.add_words(mac, n_acc, weights);
         }
+    }
+    /// `dot` of int8, the bulk of most programs.
+    fn add_dot(&mut self, mac: Mac, weights: &[u8; 16]) {
+        let first = slot::LRM + mac.addr / 4;
+        let pending = &mut self.pending[mac.acc as usize];
+        pending.words.extend_from_slice(&[first, first + 1, first + 2, first + 3]);
+        let mut dwords = [0; 4];
+        for (to, from) in dwords.iter_mut().zip(weights.as_chunks().0) {
+            *to = u32::from_le_bytes(*from);
+        }
+        pending.weights.extend_from_slice(&dwords);
+        // At most 16 * 128: no 16-bit sum overflows.
+        let sum = weights.iter().fold(0i16, |sum, b| sum + *b as i8 as i16);
+        pending.sum = pending.sum.wrapping_add(sum as i32);
+        self.used |= 1 << mac.acc;
     }
     /// `dot` and `mat4`: the dwords of weights in order, over one accumulator or four.
     fn add_words(&mut self, mac: Mac, n_acc: usize, weights: &[u8]) {
@@ -250,21 +276,27 @@ fn run_block<B: Simd, const K: usize, const C: usize, const BYTES: bool>(
         let mut sums = [[B::splat(0); C]; K];
         for k in 0..K {
             let bias = B::splat(if BYTES && B::BIASED { block.bias[k] } else { 0 });
-            for c in 0..C {
-                sums[k][c] = B::sub(B::load(mem[block.accs[k] as usize].chunk(c0 + c)), bias);
+            for (c, sum) in sums[k].iter_mut().enumerate() {
+                *sum = B::sub(B::load(mem[block.accs[k] as usize].chunk(c0 + c)), bias);
             }
         }
         for (word, weights) in words.iter().zip(weights) {
             let lanes = &mem[*word as usize];
             if BYTES {
-                let x: [B::Bytes; C] = std::array::from_fn(|c| B::bytes(B::load(lanes.chunk(c0 + c))));
+                let x: [B::Bytes; C] = std::array::from_fn(
+                    #[inline(always)]
+                    |c| B::bytes(B::load(lanes.chunk(c0 + c))),
+                );
                 for k in 0..K {
                     for c in 0..C {
                         sums[k][c] = B::dot_bytes(sums[k][c], x[c], weights[k]);
                     }
                 }
             } else {
-                let x: [B::V; C] = std::array::from_fn(|c| B::load(lanes.chunk(c0 + c)));
+                let x: [B::V; C] = std::array::from_fn(
+                    #[inline(always)]
+                    |c| B::load(lanes.chunk(c0 + c)),
+                );
                 for k in 0..K {
                     for c in 0..C {
                         sums[k][c] = B::dot_halves(sums[k][c], x[c], weights[k]);
@@ -273,9 +305,9 @@ fn run_block<B: Simd, const K: usize, const C: usize, const BYTES: bool>(
             }
         }
         for k in 0..K {
-            for c in 0..C {
+            for (c, sum) in sums[k].iter().enumerate() {
                 let mask = (enable >> ((c0 + c) * CHUNK)) as u16;
-                B::store_masked(mem[block.accs[k] as usize].chunk_mut(c0 + c), sums[k][c], mask);
+                B::store_masked(mem[block.accs[k] as usize].chunk_mut(c0 + c), *sum, mask);
             }
         }
     }

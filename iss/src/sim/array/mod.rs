@@ -11,6 +11,7 @@ mod access;
 mod exec;
 mod geometry;
 mod group;
+pub mod kernels;
 mod mac;
 #[cfg(not(target_arch = "x86_64"))]
 mod portable;
@@ -29,14 +30,14 @@ pub use trace::TraceBuffer;
 pub use uop::{BinaryOp, Dest, Mac, MacWidth, Place, Source, Uop};
 
 use geometry::Part;
-use group::Group;
 #[cfg(not(target_arch = "x86_64"))]
 use portable::Host;
 #[cfg(target_arch = "x86_64")]
 use x86::Host;
 
-/// Estimated host cycles of a run, over all groups, from which on several threads pay.
-const THREAD_CYCLES: usize = 300_000;
+/// Estimated host cycles of a run, over all groups, from which on several threads pay. With two cores a run of 200 mixed
+/// ALU operations (64,000) was as fast on two threads as on one, a run of 400 took two thirds of the time.
+const THREAD_CYCLES: usize = 100_000;
 
 /// A zero divisor in an enabled PE. The other PEs have executed the micro-op, and all have executed the whole buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,52 +121,68 @@ impl Array {
         }
         let trace = &*trace;
         let host = self.host;
-        let n_core = self.core.groups.len();
-        let n_groups = n_core + if self.borders { self.border.groups.len() } else { 0 };
-        let threads = self.n_threads.min(n_groups);
-        if threads == 1 || trace.cycles() * n_groups < THREAD_CYCLES {
-            let core = self.core.groups.iter_mut().map(|g| (g, true));
-            let border = self.border.groups.iter_mut().map(|g| (g, false));
-            let faults = core.chain(border).take(n_groups).enumerate();
-            let faults = faults.filter_map(|(g, (group, core))| Some((g, host.run_group(group, trace, core)?)));
-            let found = first_fault(self.geometry, n_core, trace, faults);
-            return found.map_or(Ok(()), Err);
+        let n_groups = self.core.n_groups() + if self.borders { self.border.n_groups() } else { 0 };
+        let mut faults = Vec::new();
+        if self.n_threads > 1 && trace.cycles() * n_groups >= THREAD_CYCLES {
+            let mut shares = self.shares(n_groups.div_ceil(self.n_threads));
+            faults = run_threads(host, &mut shares, trace);
+        } else {
+            let Self { core, border, .. } = self;
+            host.run_groups(&mut share_of(core, false), trace, &mut faults);
+            if self.borders {
+                host.run_groups(&mut share_of(border, true), trace, &mut faults);
+            }
         }
-        let faults = self.run_threads(trace, threads, n_groups);
-        first_fault(self.geometry, n_core, trace, faults.into_iter()).map_or(Ok(()), Err)
+        first_fault(self.geometry, trace, &faults).map_or(Ok(()), Err)
     }
-    /// Runs contiguous shares of the groups on several threads.
-    fn run_threads(&mut self, trace: &TraceBuffer, threads: usize, n_groups: usize) -> Vec<(usize, (usize, u64))> {
-        use rayon::prelude::*;
-
-        let host = self.host;
-        let core = self.core.groups.iter_mut().map(|g| (g, true));
-        let border = self.border.groups.iter_mut().map(|g| (g, false));
-        let mut all: Vec<_> = core.chain(border).take(n_groups).enumerate().collect();
-        let share = n_groups.div_ceil(threads);
-        let run = |(g, (group, core)): &mut (usize, (&mut Group, bool))| {
-            host.run_group(group, trace, *core).map(|fault| (*g, fault))
-        };
-        all.par_chunks_mut(share).flat_map_iter(|share| share.iter_mut().filter_map(run)).collect()
+    /// The groups that execute, in shares of at most `n` groups.
+    fn shares(&mut self, n: usize) -> Vec<exec::Share<'_>> {
+        let parts = [(false, &mut self.core), (true, &mut self.border)];
+        let parts = parts.into_iter().take(1 + self.borders as usize);
+        let shares = parts.flat_map(|(border, part)| {
+            let (stride, n_slots) = (part.stride, part.n_slots);
+            let groups = part.mem.chunks_mut(n * stride).zip(part.preds.chunks_mut(n));
+            groups.enumerate().map(move |(i, (mem, preds))| exec::Share {
+                border,
+                first: i * n,
+                mem,
+                stride,
+                n_slots,
+                preds,
+            })
+        });
+        shares.collect()
     }
     /// Whether the predicate bit of any enabled PE of the core array is set.
     pub fn any(&self) -> bool {
-        self.core.groups.iter().any(|g| g.preds.enable & g.preds.pred != 0)
+        self.core.preds.iter().any(|p| p.enable & p.pred != 0)
     }
 }
 
-/// Of faults by group (index of the operation, lanes), the one of the first micro-op and then of the first PE.
-fn first_fault(
-    geometry: Geometry,
-    n_core: usize,
-    trace: &TraceBuffer,
-    faults: impl Iterator<Item = (usize, (usize, u64))>,
-) -> Option<DivisionFault> {
-    let lanes = faults.flat_map(|(g, (code_idx, lanes))| {
-        let (border, g) = if g < n_core { (false, g) } else { (true, g - n_core) };
-        (0..LANES).filter(move |lane| lanes >> lane & 1 == 1).map(move |lane| {
-            let (row, col) = geometry.position(border, g * LANES + lane);
-            (code_idx, row, col)
+/// All groups of a part.
+fn share_of(part: &mut Part, border: bool) -> exec::Share<'_> {
+    let Part { mem, stride, n_slots, preds, .. } = part;
+    exec::Share { border, first: 0, mem, stride: *stride, n_slots: *n_slots, preds }
+}
+
+/// Runs shares in parallel.
+fn run_threads(host: Host, shares: &mut [exec::Share<'_>], trace: &TraceBuffer) -> Vec<exec::GroupFault> {
+    use rayon::prelude::*;
+
+    let run = |share: &mut exec::Share<'_>| {
+        let mut faults = Vec::new();
+        host.run_groups(share, trace, &mut faults);
+        faults
+    };
+    shares.par_iter_mut().flat_map_iter(run).collect()
+}
+
+/// The fault of the first micro-op and, in it, of the first PE.
+fn first_fault(geometry: Geometry, trace: &TraceBuffer, faults: &[exec::GroupFault]) -> Option<DivisionFault> {
+    let lanes = faults.iter().flat_map(|fault| {
+        (0..LANES).filter(|lane| fault.lanes >> lane & 1 == 1).map(|lane| {
+            let (row, col) = geometry.position(fault.border, fault.group * LANES + lane);
+            (fault.code_idx, row, col)
         })
     });
     let (code_idx, row, col) = lanes.min()?;

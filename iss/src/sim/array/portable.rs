@@ -1,7 +1,8 @@
 //! Hosts other than x86-64: only the portable path.
 
 use super::exec;
-use super::group::Group;
+use super::exec::{GroupFault, Share};
+use super::group::Lanes;
 use super::simd::{Portable, SimdPath};
 use super::trace::{Operand, TraceBuffer};
 

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::group::{CHUNK, Lanes};
+use super::group::CHUNK;
 
 /// Sixteen 32-bit lanes and what can be done with them. Masks have bit `i` for lane `i`.
 pub(super) trait Simd {
@@ -41,8 +41,6 @@ pub(super) trait Simd {
     fn mul_shr(a: Self::V, b: Self::V, shift: i32) -> Self::V;
     /// High 32 bits of the 64-bit product.
     fn mul_high(a: Self::V, b: Self::V) -> Self::V;
-    /// In lane `i`: lane `16 * chunk + i` of the slot that lane `i` of `slots` names. Slots past the end read the last.
-    fn gather(mem: &[Lanes], chunk: usize, slots: Self::V) -> Self::V;
     fn bytes(v: Self::V) -> Self::Bytes;
     /// `acc` plus the four products of int8 lanes with int8 weights, plus the bias if `BIASED`.
     fn dot_bytes(acc: Self::V, x: Self::Bytes, weights: u32) -> Self::V;
@@ -156,7 +154,7 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn store_masked(to: &mut [i32; CHUNK], v: Array16, mask: u16) {
-        *to = Self::select(mask, v, *to);
+        *to = if mask == u16::MAX { v } else { Self::select(mask, v, *to) };
     }
     #[inline(always)]
     fn splat(value: i32) -> Array16 {
@@ -234,10 +232,6 @@ impl Simd for Portable {
     #[inline(always)]
     fn mul_high(a: Array16, b: Array16) -> Array16 {
         zip(a, b, |a, b| ((a as i64 * b as i64) >> 32) as i32)
-    }
-    #[inline(always)]
-    fn gather(mem: &[Lanes], chunk: usize, slots: Array16) -> Array16 {
-        std::array::from_fn(|i| mem[(slots[i] as u32 as usize).min(mem.len() - 1)].chunk(chunk)[i])
     }
     #[inline(always)]
     fn bytes(v: Array16) -> Array16 {

@@ -40,6 +40,7 @@ impl Operand {
         Self { at: value as u32, mode: Mode::Splat, low: 0, bits: 32 }
     }
     fn place(place: Place) -> Self {
+        debug_assert!(place.addr.is_multiple_of(place.width.bytes()), "an access is aligned to its width");
         let at = slot::LRM + place.addr / 4;
         match place.width {
             Width::Word => Self::word(at),
@@ -297,7 +298,7 @@ fn cycles_of(kind: Kind) -> usize {
     match kind {
         Kind::LutWord | Kind::LutHalf | Kind::LutByte => 150,
         Kind::Div => 800,
-        Kind::Exp | Kind::Log => 1200,
+        Kind::Exp | Kind::Log => 500,
         _ => 20,
     }
 }

@@ -18,8 +18,8 @@ pub(super) fn exp_lanes(a: &Lanes, from: u32, to: u32, enable: u64) -> Lanes {
     let mut doubt = [0u8; LANES];
     // log2(e) / 2^from: the division by a power of two is exact.
     let scale = std::f64::consts::LOG2_E * power_of_two(-(from as i32));
-    for lane in 0..LANES {
-        (result.0[lane], doubt[lane]) = quick_exp(a.0[lane], scale, to as i32);
+    for ((result, doubt), a) in result.0.iter_mut().zip(&mut doubt).zip(a.0) {
+        (*result, *doubt) = quick_exp(a, scale, to as i32);
     }
     settle(&mut result, &doubt, enable, |lane| slow_exp(a.0[lane], from, to));
     result
@@ -30,8 +30,8 @@ pub(super) fn exp_lanes(a: &Lanes, from: u32, to: u32, enable: u64) -> Lanes {
 pub(super) fn log_lanes(a: &Lanes, from: u32, to: u32, enable: u64) -> Lanes {
     let mut result = Lanes::ZERO;
     let mut doubt = [0u8; LANES];
-    for lane in 0..LANES {
-        (result.0[lane], doubt[lane]) = quick_log(a.0[lane], from as i32, to as i32);
+    for ((result, doubt), a) in result.0.iter_mut().zip(&mut doubt).zip(a.0) {
+        (*result, *doubt) = quick_log(a, from as i32, to as i32);
     }
     settle(&mut result, &doubt, enable, |lane| slow_log(a.0[lane], from, to));
     result
@@ -199,4 +199,39 @@ fn slow_log(a: i32, from: u32, to: u32) -> i32 {
     let ln = 2 * mul(s, series) as i128 + (e as i128 - from as i128) * LN_2;
     // |ln| < 22, so |ln| * 2^120 fits; the format's factor moves the point.
     round_wide(ln, FRAC - to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arguments spread over the whole range, denser towards 0.
+    fn arguments() -> impl Iterator<Item = i32> {
+        (0..80_000u32).map(|i| i.wrapping_mul(0x9e37_79b1) as i32 >> (i % 64).saturating_sub(32))
+    }
+
+    #[test]
+    fn quick_results_without_doubt_are_those_of_the_slow_path() {
+        let mut n_doubts = 0;
+        for (from, to) in [(0, 0), (27, 31), (30, 30), (31, 31), (16, 16), (24, 8), (5, 31), (31, 0)] {
+            let scale = std::f64::consts::LOG2_E * power_of_two(-(from as i32));
+            for a in arguments() {
+                let (exp, doubt) = quick_exp(a, scale, to as i32);
+                assert!(doubt == 1 || exp == slow_exp(a, from, to), "exp of {a}, q{from} to q{to}");
+                n_doubts += doubt as usize;
+                let (log, doubt) = quick_log(a, from as i32, to as i32);
+                assert!(a <= 0 || doubt == 1 || log == slow_log(a, from, to), "log of {a}, q{from} to q{to}");
+                n_doubts += doubt as usize;
+            }
+        }
+        assert!((1..1000).contains(&n_doubts), "{n_doubts} of 1,280,000 in doubt: rare, but the test sees some");
+    }
+
+    #[test]
+    fn wide_products_keep_their_high_bits() {
+        assert_eq!(mul(ONE, 12345), 12345);
+        assert_eq!(mul(u128::MAX, ONE / 2), u128::MAX / 2);
+        assert_eq!(mul(3 << 70, 5 << 100), 15 << 50);
+        assert_eq!(mul((1 << 64) + 1, (1 << 64) + 1), 1 << 8);
+    }
 }

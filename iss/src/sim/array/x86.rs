@@ -7,7 +7,8 @@
 use std::arch::x86_64::*;
 
 use super::exec;
-use super::group::{CHUNK, Group, Lanes};
+use super::exec::{GroupFault, Share};
+use super::group::{CHUNK, Lanes};
 use super::simd::{Portable, Simd, SimdPath};
 use super::trace::{Operand, TraceBuffer};
 
@@ -93,19 +94,6 @@ impl Simd for Avx512 {
         // SAFETY: the array has all 64 bytes of which some are written; the store needs no alignment.
         unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr(), mask, v) }
     }
-    #[inline(always)]
-    fn gather(mem: &[Lanes], chunk: usize, slots: __m512i) -> __m512i {
-        let end = mem.len() as i32 - 1;
-        let lanes = &mem.as_flattened_i32()[chunk * CHUNK..];
-        // SAFETY: lane i reads word `64 * slot + i` past the start of `lanes`, that is word `16 * chunk + i` of a slot
-        // that was limited to the last one of `mem`.
-        unsafe {
-            let slots = _mm512_min_epu32(slots, _mm512_set1_epi32(end));
-            let own = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-            let at = _mm512_add_epi32(_mm512_slli_epi32::<6>(slots), own);
-            _mm512_i32gather_epi32::<4>(at, lanes.as_ptr())
-        }
-    }
     ops! {
         fn splat(value: i32) -> __m512i = _mm512_set1_epi32(value);
         fn add(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
@@ -140,19 +128,6 @@ impl Simd for Avx512 {
             _mm512_dpbusd_epi32(acc, x, _mm512_set1_epi32(weights as i32));
         fn dot_halves(acc: __m512i, x: __m512i, weights: u32) -> __m512i =
             _mm512_dpwssd_epi32(acc, x, _mm512_set1_epi32(weights as i32));
-    }
-}
-
-/// The 32-bit words of whole slots.
-trait Flattened {
-    fn as_flattened_i32(&self) -> &[i32];
-}
-impl Flattened for [Lanes] {
-    #[inline(always)]
-    fn as_flattened_i32(&self) -> &[i32] {
-        // SAFETY: `Lanes` is `repr(C)` around 64 `i32`, 256 bytes at an alignment of 64: no padding, so a slice of it is a
-        // slice of 64 times as many `i32`.
-        unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), size_of_val(self) / size_of::<i32>()) }
     }
 }
 
@@ -217,12 +192,6 @@ impl Simd for Avx2 {
             Self::store(to, merged);
         }
     }
-    #[inline(always)]
-    fn gather(mem: &[Lanes], chunk: usize, slots: Pair) -> Pair {
-        let mut at = [0; CHUNK];
-        Self::store(&mut at, slots);
-        Self::load(&std::array::from_fn(|i| mem[(at[i] as u32 as usize).min(mem.len() - 1)].chunk(chunk)[i]))
-    }
     pair_ops! {
         fn add(a, b) = _mm256_add_epi32;
         fn sub(a, b) = _mm256_sub_epi32;
@@ -242,27 +211,27 @@ impl Simd for Avx2 {
             let v = _mm256_set1_epi32(value);
             (v, v)
         };
-        fn eq(a: Pair, b: Pair) -> u16 = bits(both(a, b, |a, b| _mm256_cmpeq_epi32(a, b)));
-        fn gt(a: Pair, b: Pair) -> u16 = bits(both(a, b, |a, b| _mm256_cmpgt_epi32(a, b)));
+        fn eq(a: Pair, b: Pair) -> u16 = bits(both(a, b, #[inline(always)] |a, b| _mm256_cmpeq_epi32(a, b)));
+        fn gt(a: Pair, b: Pair) -> u16 = bits(both(a, b, #[inline(always)] |a, b| _mm256_cmpgt_epi32(a, b)));
         fn select(mask: u16, a: Pair, b: Pair) -> Pair =
             (_mm256_blendv_epi8(b.0, a.0, spread(mask)), _mm256_blendv_epi8(b.1, a.1, spread(mask >> 8)));
         fn mul_shr(a: Pair, b: Pair, shift: i32) -> Pair = {
             let count = _mm_cvtsi32_si128(shift);
-            both(a, b, |a, b| {
+            both(a, b, #[inline(always)] |a, b| {
                 let even = _mm256_mul_epi32(a, b);
                 let odd = _mm256_mul_epi32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
                 let odd = _mm256_slli_epi64::<32>(_mm256_srl_epi64(odd, count));
                 _mm256_blend_epi32::<0b1010_1010>(_mm256_srl_epi64(even, count), odd)
             })
         };
-        fn mul_high(a: Pair, b: Pair) -> Pair = both(a, b, |a, b| {
+        fn mul_high(a: Pair, b: Pair) -> Pair = both(a, b, #[inline(always)] |a, b| {
             let even = _mm256_mul_epi32(a, b);
             let odd = _mm256_mul_epi32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
             _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd)
         });
         fn bytes(v: Pair) -> (Pair, Pair) = {
-            let even = both(v, v, |v, _| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(v)));
-            let odd = both(v, v, |v, _| _mm256_srai_epi16::<8>(v));
+            let even = both(v, v, #[inline(always)] |v, _| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(v)));
+            let odd = both(v, v, #[inline(always)] |v, _| _mm256_srai_epi16::<8>(v));
             (even, odd)
         };
         fn dot_bytes(acc: Pair, x: (Pair, Pair), weights: u32) -> Pair = {
@@ -270,13 +239,13 @@ impl Simd for Avx2 {
             let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(w));
             let odd = _mm256_srai_epi16::<8>(w);
             // Sums of four products of bytes fit 32 bit, so the order of additions does not matter.
-            let sum = both(x.0, x.1, |e, o| _mm256_add_epi32(_mm256_madd_epi16(e, even), _mm256_madd_epi16(o, odd)));
-            both(acc, sum, |a, s| _mm256_add_epi32(a, s))
+            let sum = both(x.0, x.1, #[inline(always)] |e, o| _mm256_add_epi32(_mm256_madd_epi16(e, even), _mm256_madd_epi16(o, odd)));
+            both(acc, sum, #[inline(always)] |a, s| _mm256_add_epi32(a, s))
         };
         fn dot_halves(acc: Pair, x: Pair, weights: u32) -> Pair = {
             let w = _mm256_set1_epi32(weights as i32);
             // The one pair whose sum does not fit, four times -32768, gives 2^31 modulo 2^32, as it should.
-            both(acc, x, |a, x| _mm256_add_epi32(a, _mm256_madd_epi16(x, w)))
+            both(acc, x, #[inline(always)] |a, x| _mm256_add_epi32(a, _mm256_madd_epi16(x, w)))
         };
     }
 }

@@ -1,6 +1,6 @@
 //! The engines beside the instruction stream: what their descriptors mean and when their work is done.
 //!
-//! Timing only. Bytes are moved by [`super::transfer`], at the points where the hazard rule makes the moment unobservable.
+//! Timing only. Bytes are moved by `transfer.rs`, at the points where the hazard rule makes the moment unobservable.
 
 pub mod broadcast;
 pub mod descriptor;
