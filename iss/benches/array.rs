@@ -67,6 +67,13 @@ fn moves(c: &mut Criterion) {
             b.iter(|| kernels::send_and_add(&mut array, &mut trace, 100))
         });
     }
+    let mut array = kernels::array();
+    array.set_borders(true);
+    group.throughput(Throughput::Elements(20 * 100));
+    group.bench_function("mixed-with-borders", |b| {
+        let mut trace = TraceBuffer::new();
+        b.iter(|| kernels::mixed_rounds(&mut array, &mut trace, 100))
+    });
     for width in [Width::Word, Width::Byte] {
         let mut array = kernels::array();
         let mut bytes = vec![1u8; 32 * width.bytes() as usize];

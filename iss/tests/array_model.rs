@@ -9,7 +9,7 @@ use iss::sim::array::*;
 
 const LRM_BYTES: usize = 256;
 
-const SHAPES: [Geometry; 7] = [
+const SHAPES: [Geometry; 10] = [
     Geometry { rows: 1, cols: 1, border: 0 },
     Geometry { rows: 1, cols: 1, border: 2 },
     Geometry { rows: 8, cols: 8, border: 4 },
@@ -17,6 +17,9 @@ const SHAPES: [Geometry; 7] = [
     Geometry { rows: 24, cols: 20, border: 4 },
     Geometry { rows: 16, cols: 16, border: 0 },
     Geometry { rows: 32, cols: 32, border: 4 },
+    Geometry { rows: 130, cols: 1, border: 1 },
+    Geometry { rows: 5, cols: 64, border: 3 },
+    Geometry { rows: 2, cols: 130, border: 40 },
 ];
 
 fn paths() -> impl Iterator<Item = SimdPath> {

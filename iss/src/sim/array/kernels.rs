@@ -51,13 +51,15 @@ pub enum AluKernel {
     Compare,
     Exp,
     Log,
+    /// Add, each on the result of the one before.
+    Chain,
     /// One after the other of add, shift, select, compare and clip, operands of all kinds.
     Mixed,
 }
 
 impl AluKernel {
     /// Every kernel.
-    pub const ALL: [AluKernel; 8] = [
+    pub const ALL: [AluKernel; 9] = [
         AluKernel::Add,
         AluKernel::FxMul,
         AluKernel::Select,
@@ -65,6 +67,7 @@ impl AluKernel {
         AluKernel::Compare,
         AluKernel::Exp,
         AluKernel::Log,
+        AluKernel::Chain,
         AluKernel::Mixed,
     ];
 
@@ -78,6 +81,7 @@ impl AluKernel {
             AluKernel::Compare => "cmp",
             AluKernel::Exp => "exp",
             AluKernel::Log => "log",
+            AluKernel::Chain => "add chain",
             AluKernel::Mixed => "mixed",
         }
     }
@@ -93,6 +97,7 @@ impl AluKernel {
             AluKernel::Compare => Uop::Cmp { cond: crate::isa::operand::Cond::Lt, a, b },
             AluKernel::Exp => Uop::Exp { dst, a, from: 27, to: 24 },
             AluKernel::Log => Uop::Log { dst, a, from: 16, to: 24 },
+            AluKernel::Chain => Uop::Binary { op: BinaryOp::Add, dst: Dest::Acc(0), a: Source::Acc(0), b },
             AluKernel::Mixed => match i % 6 {
                 0 => Uop::Binary { op: BinaryOp::Add, dst, a, b: Source::Splat(i as i32) },
                 1 => Uop::Binary { op: BinaryOp::Sar, dst: Dest::Acc((i % 16) as u8), a, b: Source::Splat(3) },
@@ -126,6 +131,38 @@ pub fn send_and_add(array: &mut Array, trace: &mut TraceBuffer, n: u32) {
             a: Source::word(0),
             b: Source::Port(dir.opposite()),
         });
+        array.run(trace).expect("no division");
+    }
+}
+
+/// `n` rounds of 20 array instructions on array and border, mixed as in a network: 4 MACs, 5 moves, 8 plain ALU operations
+/// and 3 of a requantisation. Moves are spread, so that no run between them is long.
+pub fn mixed_rounds(array: &mut Array, trace: &mut TraceBuffer, n: u32) {
+    for round in 0..n {
+        trace.clear();
+        for acc in 0..4 {
+            let addr = (round * 16) % 2048;
+            trace.push_mac(Mac { width: MacWidth::W8x8, shape: MacShape::Dot, acc, addr }, &[round as u8; 16]);
+        }
+        trace.push(Uop::FxMul { dst: Dest::Acc(4), a: Source::Acc(0), b: Source::Splat(77), shift: 12 });
+        trace.push(Uop::Binary { op: BinaryOp::Sar, dst: Dest::Acc(4), a: Source::Acc(4), b: Source::Splat(3) });
+        trace.push(Uop::Clip { dst: Dest::Lrm(Place::byte(2100)), a: Source::Acc(4), lo: -128, hi: 127 });
+        for i in 0..5 {
+            array.run(trace).expect("no division");
+            trace.clear();
+            let (dir, at) = (Dir::ALL[i as usize % 4], 2048 + 4 * i);
+            array.send(Dirs::one(dir), Source::word(at));
+            let port = Source::Port(dir.opposite());
+            trace.push(Uop::Binary { op: BinaryOp::Add, dst: Dest::word(at), a: Source::word(at), b: port });
+            if i < 3 {
+                trace.push(Uop::Binary {
+                    op: BinaryOp::Max,
+                    dst: Dest::Acc(5),
+                    a: Source::word(at),
+                    b: Source::Acc(5),
+                });
+            }
+        }
         array.run(trace).expect("no division");
     }
 }
@@ -175,6 +212,10 @@ pub fn figures(path: SimdPath, budget: Duration) -> Vec<Figure> {
         let time = fastest(budget, || send_and_add(&mut array, &mut trace, n_sends));
         add(format!("send and add, 1,024 PEs{beside}"), time / n_sends as f64 * 1e9, "ns");
     }
+    let n_rounds = 500;
+    let mut trace = TraceBuffer::new();
+    let time = fastest(budget, || mixed_rounds(&mut array, &mut trace, n_rounds));
+    add("mixed array instruction, 1,024 PEs and border".to_owned(), time / (20 * n_rounds) as f64 * 1e9, "ns");
     let (from, mut to) = (vec![1u8; 4 << 20], vec![0u8; 4 << 20]);
     let time = fastest(budget, || black_box(&mut to[..]).copy_from_slice(black_box(&from)));
     add("memory copy, 4 MB".to_owned(), from.len() as f64 / time / 1e9, "GB/s");
@@ -204,6 +245,6 @@ mod tests {
     fn every_kernel_has_a_figure() {
         let figures = figures(SimdPath::detect(), Duration::ZERO);
         assert!(figures.iter().all(|f| f.value.is_finite() && f.value > 0.0), "{figures:?}");
-        assert_eq!(figures.len(), 3 + AluKernel::ALL.len() + 6 + 1);
+        assert_eq!(figures.len(), 3 + AluKernel::ALL.len() + 6 + 2);
     }
 }

@@ -123,11 +123,10 @@ type Array16 = [i32; CHUNK];
 
 #[inline(always)]
 fn zip(a: Array16, b: Array16, f: impl Fn(i32, i32) -> i32) -> Array16 {
-    let mut r = a;
-    for i in 0..CHUNK {
-        r[i] = f(a[i], b[i]);
-    }
-    r
+    std::array::from_fn(
+        #[inline(always)]
+        |i| f(a[i], b[i]),
+    )
 }
 
 #[inline(always)]
