@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use iss::asm;
 use iss::image::{Image, MAGIC};
+use iss::sim::SimError;
 
 /// Whether a path means standard input or output.
 pub fn is_stream(path: &Path) -> bool {
@@ -15,7 +16,14 @@ pub fn is_stream(path: &Path) -> bool {
 
 /// Whether an error is that nobody reads the output any more.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let kind = io.or(match cause.downcast_ref::<SimError>() {
+            Some(SimError::Trace { kind, .. }) => Some(*kind),
+            _ => None,
+        });
+        kind == Some(io::ErrorKind::BrokenPipe)
+    })
 }
 
 /// Writes a line to standard error, if that can be written.

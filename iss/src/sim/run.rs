@@ -56,7 +56,7 @@ pub enum SimError {
     #[error("cannot read `{operand}` while the program is stopped: {reason}")]
     Look { operand: String, reason: String },
     #[error("the trace cannot be written: {reason}")]
-    Trace { reason: String },
+    Trace { kind: std::io::ErrorKind, reason: String },
 }
 
 /// Where [`Simulator::run_until`] stops, before the instruction there issues.
@@ -259,7 +259,7 @@ impl Simulator {
     /// As [`run`](Self::run), and [`SimError::Trace`] if the trace cannot be written.
     pub fn run_traced<W: std::io::Write>(&mut self, trace: &mut super::TraceWriter<W>) -> Result<Stopped, SimError> {
         let stopped = self.drive(trace)?;
-        trace.finish().map_err(|error| SimError::Trace { reason: error.to_string() })?;
+        trace.finish().map_err(|error| SimError::Trace { kind: error.kind(), reason: error.to_string() })?;
         Ok(stopped)
     }
 
@@ -345,7 +345,8 @@ impl Simulator {
         Ok(memory.slice(at.address, at.len as usize))
     }
 
-    /// A value of every PE as the stopped program would read it.
+    /// A value of every PE as the stopped program would read it. The border is there only for programs that can make use of
+    /// it: it is not simulated for others.
     ///
     /// # Errors
     /// [`SimError::NotStarted`]; [`SimError::Look`] for the broadcast queue, bytes in flight or an address outside.
@@ -521,7 +522,8 @@ impl Machine {
     /// A source of the array as a grid.
     pub(super) fn grid_of(&self, source: super::array::Source) -> Grid {
         let spec = self.target.spec();
-        Grid::new(spec.rows as usize, spec.cols as usize, spec.border as usize, self.array.read(source))
+        let grid = Grid::new(spec.rows as usize, spec.cols as usize, spec.border as usize, self.array.read(source));
+        if self.array.borders() { grid } else { grid.without_border() }
     }
 
     /// The text of the instruction at a pc.
