@@ -77,7 +77,7 @@ impl Row {
     /// # Errors
     /// If a program does not build, run to its end or add up: a fault of the row, of the target, or of the simulator.
     pub fn measure(&self, target: &Target) -> Result<Measured, CalibrationError> {
-        let failed = |cause| CalibrationError { row: self.id, target: target.to_string(), cause };
+        let failed = |cause| CalibrationError { row: self.id, target: target.to_string(), cause: Box::new(cause) };
         let machine = (self.machine)(target).map_err(|error| failed(Cause::Target(error)))?;
         let lab = Lab::new(machine);
         let simulated = (self.run)(&lab).map_err(|error| failed(error.cause))?;
@@ -94,7 +94,7 @@ pub struct CalibrationError {
     /// The target.
     pub target: String,
     /// Why.
-    pub cause: Cause,
+    pub cause: Box<Cause>,
 }
 
 /// The rows with a published figure, in the order of `MACHINE.md`.

@@ -105,7 +105,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let named = || format!("cannot write `{}`", path.display());
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => bail!("{}: it is a folder", named()),
-        Ok(found) if !found.is_file() => return fs::write(path, bytes).with_context(named),
+        Ok(found) if !found.is_file() => fs::write(path, bytes).with_context(named),
         Ok(found) if found.permissions().readonly() => bail!("{}: it may only be read", named()),
         Ok(_) => replace(&fs::canonicalize(path).with_context(named)?, bytes).with_context(named),
         Err(_) => replace(path, bytes).with_context(named),
