@@ -30,8 +30,10 @@ fn all(c: &mut Criterion) {
         program(c, &format!("mac-{channels}"), macs, &programs::mac_loop(channels, 1 << 16), 1);
     }
     for alu in Alu::ALL {
-        let image = programs::alu_loop(alu, 1 << 16);
-        program(c, &format!("alu-{}", alu.word()), Throughput::Elements(1 << 16), &image, 1);
+        for (words, suffix) in [(programs::NEAR, ""), (programs::FAR, "-far")] {
+            let image = programs::alu_loop(alu, 1 << 16, words);
+            program(c, &format!("alu-{}{suffix}", alu.word()), Throughput::Elements(1 << 16), &image, 1);
+        }
     }
     program(c, "flow-loop", Throughput::Bytes(1 << 25), &programs::flow_loop(1 << 15), 1);
     program(c, "flow-walk", Throughput::Bytes(1 << 25), &programs::flow_walk(1 << 9), 1);

@@ -183,31 +183,28 @@ impl Bench {
     }
 
     fn alu(&mut self) -> Result<(), BenchError> {
-        for alu in Alu::ALL {
-            let done = time(&programs::alu_loop(alu, 1 << 16), 1)?;
-            let times = done.iter().map(|d| d.time.as_secs_f64() * 1e9 / d.instructions as f64).collect();
-            self.add(
-                format!("alu-{}", alu.word()),
-                format!("`{}` over 1,024 PEs", alu.word()),
-                "ns/instruction",
-                1,
-                times,
-            );
+        for (words, suffix, which) in [(programs::NEAR, "", "64"), (programs::FAR, "-far", "all")] {
+            for alu in Alu::ALL {
+                let done = time(&programs::alu_loop(alu, 1 << 16, words), 1)?;
+                let times = done.iter().map(|d| d.time.as_secs_f64() * 1e9 / d.instructions as f64).collect();
+                let what = format!("`{}` over 1,024 PEs, {which} of their words", alu.word());
+                self.add(format!("alu-{}{suffix}", alu.word()), what, "ns/instruction", 1, times);
+            }
         }
         Ok(())
     }
 
     fn flows(&mut self) -> Result<(), BenchError> {
         let single = time(&programs::flow_loop(1 << 15), 1)?;
-        let rates = single.iter().map(|d| d.flow_tiles as f64 / d.time.as_secs_f64() / 1e6).collect();
-        self.add("flows", "flows of one int8 tile, each waited for", "M flows/s", 1, rates);
-        for (id, what, image) in [
-            ("flow-bytes", "the same, bytes", programs::flow_loop(1 << 15)),
-            ("walk-bytes", "walks over 64 int8 tiles, bytes", programs::flow_walk(1 << 9)),
-        ] {
-            let rates = time(&image, 1)?.iter().map(|d| d.flow_bytes as f64 / d.time.as_secs_f64() / 1e9).collect();
-            self.add(id, what, "GB/s", 1, rates);
-        }
+        let walks = time(&programs::flow_walk(1 << 9), 1)?;
+        let per_second = |done: &[Done], f: fn(&Done) -> u64, unit: f64| -> Vec<f64> {
+            done.iter().map(|d| f(d) as f64 / d.time.as_secs_f64() / unit).collect()
+        };
+        let tiles = per_second(&single, |d| d.flow_tiles, 1e6);
+        self.add("flows", "flows of one int8 tile, each waited for", "M flows/s", 1, tiles);
+        self.add("flow-bytes", "the same, bytes", "GB/s", 1, per_second(&single, |d| d.flow_bytes, 1e9));
+        let bytes = per_second(&walks, |d| d.flow_bytes, 1e9);
+        self.add("walk-bytes", "walks over 64 int8 tiles in one flow, bytes", "GB/s", 1, bytes);
         Ok(())
     }
 

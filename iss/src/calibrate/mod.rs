@@ -46,7 +46,7 @@ impl Role {
 /// One figure: what it is of, what is known of it, and how it is simulated.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Short and unique; published rows are numbered as in `MACHINE.md`.
+    /// Short and unique.
     pub id: &'static str,
     /// The work.
     pub what: &'static str,
@@ -54,7 +54,7 @@ pub struct Row {
     pub measures: &'static str,
     /// The published figure.
     pub published: Option<u64>,
-    /// The figure of `QC-U` by hand from the rules of `MACHINE.md`, where that is not the same sum as the simulator's.
+    /// The figure of `QC-U` by hand from the rules of the engines, without what a program issues around them.
     pub on_paper: Option<u64>,
     /// Largest miss in percent on `QC-U`; none: printed only.
     pub tolerance_pct: Option<f64>,
@@ -97,7 +97,7 @@ pub struct CalibrationError {
     pub cause: Box<Cause>,
 }
 
-/// The rows with a published figure, in the order of `MACHINE.md`.
+/// The rows with a published figure.
 pub fn published_rows() -> Vec<Row> {
     [transfers::ROWS, softmax::ROWS, layer_norm::ROWS, encoder::ROWS].concat()
 }
