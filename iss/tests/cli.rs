@@ -330,15 +330,15 @@ fn closed_pipe_is_no_failure() {
     for args in [&["isa"][..], &["run", FIRST, "--trace", "-"], &["run", FIRST, "--profile"], &["disasm", "a.img"]] {
         let dir = Dir::new();
         dir.done(&["asm", FIRST, "-o", "a.img"]);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_iss"))
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let command = Command::new(env!("CARGO_BIN_EXE_iss"))
             .args(args)
             .current_dir(dir.0.path())
-            .stdout(Stdio::piped())
+            .stdout(writer)
             .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        drop(child.stdout.take());
-        let out = child.wait_with_output().unwrap();
+            .spawn();
+        let out = command.unwrap().wait_with_output().unwrap();
         assert_eq!((out.status.code(), text(&out.stderr)), (Some(0), String::new()), "{args:?}");
     }
 }
