@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-/// One 32-bit value of every PE, the border columns included where they are simulated.
+/// One 32-bit value of every PE, the border columns included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Grid {
     rows: usize,
@@ -19,12 +19,6 @@ impl Grid {
     pub(super) fn new(rows: usize, cols: usize, border: usize, values: Vec<i32>) -> Self {
         assert_eq!(values.len(), rows * (cols + 2 * border), "a grid has a value for each PE");
         Self { rows, cols, border, values }
-    }
-
-    /// The array proper.
-    pub(super) fn without_border(self) -> Self {
-        let values = self.core().flatten().copied().collect();
-        Self { border: 0, values, ..self }
     }
 
     /// Rows of the array.

@@ -345,8 +345,7 @@ impl Simulator {
         Ok(memory.slice(at.address, at.len as usize))
     }
 
-    /// A value of every PE as the stopped program would read it. The border is there only for programs that can make use of
-    /// it: it is not simulated for others.
+    /// A value of every PE as the stopped program would read it.
     ///
     /// # Errors
     /// [`SimError::NotStarted`]; [`SimError::Look`] for the broadcast queue, bytes in flight or an address outside.
@@ -522,8 +521,7 @@ impl Machine {
     /// A source of the array as a grid.
     pub(super) fn grid_of(&self, source: super::array::Source) -> Grid {
         let spec = self.target.spec();
-        let grid = Grid::new(spec.rows as usize, spec.cols as usize, spec.border as usize, self.array.read(source));
-        if self.array.borders() { grid } else { grid.without_border() }
+        Grid::new(spec.rows as usize, spec.cols as usize, spec.border as usize, self.array.read(source))
     }
 
     /// The text of the instruction at a pc.

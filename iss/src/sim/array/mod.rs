@@ -107,10 +107,6 @@ impl Array {
     pub fn set_borders(&mut self, on: bool) {
         self.borders = on && self.geometry.border > 0;
     }
-    /// Whether border PEs execute and send.
-    pub fn borders(&self) -> bool {
-        self.borders
-    }
     /// Executes a buffer. The buffer can be run again.
     ///
     /// # Errors
