@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod asm;
+pub mod bench;
 pub mod builder;
 pub mod calibrate;
 pub mod image;

@@ -61,6 +61,34 @@ pub fn isa_page() -> String {
     page
 }
 
+/// The instructions as a list: text, class, issue cycles on `QC-U`, and the first sentence on what each does.
+pub fn isa_list() -> String {
+    let rows = Inst::table();
+    let forms: Vec<String> = rows.iter().map(form).collect();
+    let width = forms.iter().map(String::len).max().unwrap_or(0);
+    let line = |(row, form): (&InstInfo, &String)| {
+        let prose = row.prose.split_inclusive(['.', ';', ':']).next().unwrap_or_default().trim_end_matches([';', ':']);
+        let class = row.class.word();
+        format!("{form:width$}  {class:13}  {:>2}  {prose}\n", QC_U.cycles(row.cost))
+    };
+    rows.iter().zip(&forms).map(line).collect()
+}
+
+/// What one instruction does, with its operands: its part of the page. `None` if no instruction is called so.
+pub fn isa_row(mnemonic: &str) -> Option<String> {
+    let row = Inst::table().into_iter().find(|row| row.mnemonic == mnemonic)?;
+    let mut page = String::new();
+    instruction(&mut page, &row);
+    operand_types(&mut page, std::slice::from_ref(&row));
+    Some(page.trim_start().to_owned())
+}
+
+/// Mnemonic and operands.
+fn form(row: &InstInfo) -> String {
+    let operands: Vec<&str> = row.fields.iter().map(|f| f.name).collect();
+    format!("{} {}", row.mnemonic, operands.join(", ")).trim().to_owned()
+}
+
 const ISA_INTRO: &str = "\
 # Instruction set
 
@@ -75,8 +103,7 @@ on top. Each instruction is charged to one of the six classes of the profile.
 ";
 
 fn instruction(page: &mut String, row: &InstInfo) {
-    let form: Vec<&str> = row.fields.iter().map(|f| f.name).collect();
-    _ = write!(page, "\n### `{}`\n\n{}\n\n", format!("{} {}", row.mnemonic, form.join(", ")).trim(), row.prose);
+    _ = write!(page, "\n### `{}`\n\n{}\n\n", form(row), row.prose);
     let [wide, narrow] = [QC_U.cycles(row.cost), with_8_macs().cycles(row.cost)];
     let cycles = if wide == narrow { wide.to_string() } else { format!("{wide}, with 8 MACs {narrow}") };
     let (opcode, class, cost) = (row.opcode, row.class, row.cost.name());
@@ -103,6 +130,10 @@ fn anchor(heading: &str) -> String {
 /// Every operand type of the table, in the order of first use.
 fn operands(page: &mut String, rows: &[InstInfo]) {
     page.push_str("\n## Operand types\n");
+    operand_types(page, rows);
+}
+
+fn operand_types(page: &mut String, rows: &[InstInfo]) {
     let mut seen: Vec<&str> = Vec::new();
     for field in rows.iter().flat_map(|row| &row.fields) {
         if seen.contains(&field.operand) {

@@ -17,11 +17,18 @@ const MAX_ERRORS: usize = 100;
 /// # Errors
 /// All that is wrong with the text, each with line and column; nothing of the image is given then.
 pub fn assemble(text: &str) -> Result<Image, AsmErrors> {
+    Assembler::new().text(text)
+}
+
+/// Reads assembly text and records its lines as those of `file`, where no `.loc` is in force: breakpoints and the reports
+/// of a run then name them.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_file(text: &str, file: &str) -> Result<Image, AsmErrors> {
     let mut assembler = Assembler::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        assembler.line(&Line::new(number, line));
-    }
-    assembler.finish()
+    assembler.own_file = Some(file.to_owned());
+    assembler.text(text)
 }
 
 /// A place that a name in the text refers to.
@@ -44,6 +51,8 @@ pub(super) struct Assembler {
     pub files: Interner,
     /// File and line of the instructions to come.
     pub loc: Option<(u32, u32)>,
+    /// File whose lines the text's own are, if they are recorded.
+    own_file: Option<String>,
     insts: Vec<Inst>,
     /// Line of the text of each instruction, for errors found at the end.
     inst_lines: Vec<u32>,
@@ -66,6 +75,7 @@ impl Assembler {
             names: Interner::default(),
             files: Interner::default(),
             loc: None,
+            own_file: None,
             insts: Vec::new(),
             inst_lines: Vec::new(),
             labels: HashMap::new(),
@@ -73,6 +83,13 @@ impl Assembler {
             errors: Vec::new(),
             n_errors: 0,
         }
+    }
+
+    fn text(mut self, text: &str) -> Result<Image, AsmErrors> {
+        for (number, line) in (1..).zip(text.lines()) {
+            self.line(&Line::new(number, line));
+        }
+        self.finish()
     }
 
     /// The index of the next instruction.
@@ -135,7 +152,8 @@ impl Assembler {
             return Err(line.error(head.at, AsmCause::TooMany { what: "instructions", limit: MAX_CODE }));
         }
         let made = self.parse(line, head, &line.operands(operands));
-        if let Some((file, line)) = self.loc {
+        let own = self.own_file.as_ref().map(|file| (self.files.id(file), line.number()));
+        if let Some((file, line)) = self.loc.or(own) {
             let start = self.pc();
             self.parts.lines.append(LineRange { start, end: start + 1, file, line });
         }

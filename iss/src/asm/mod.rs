@@ -27,7 +27,7 @@ mod disassemble;
 mod error;
 mod line;
 
-pub use assemble::assemble;
+pub use assemble::{assemble, assemble_file};
 pub use disassemble::{Style, disassemble, disassemble_with};
 pub use error::{AsmCause, AsmError, AsmErrors};
 

@@ -181,3 +181,16 @@ fn long_texts_take_linear_time() {
     let labels: String = (0..n).map(|i| format!("l{i}: jump @l{}\n", n - i)).collect();
     assert_eq!(assemble(&labels).unwrap_err().errors.len(), 1, "only l{n} is missing");
 }
+
+#[test]
+fn lines_of_the_text_are_recorded_on_request() {
+    let text = "nop\n\n.loc kernel.rs 7\nnop\n.loc none\nhalt";
+    let image = assemble_file(text, "dir/a.s").unwrap();
+    assert_eq!(
+        [0, 1, 2].map(|pc| image.lines().lookup(pc)),
+        [("dir/a.s", 1), ("kernel.rs", 7), ("dir/a.s", 6)].map(Some)
+    );
+    assert_eq!(assemble(&disassemble(&image)).as_ref(), Ok(&image));
+    let error = assemble_file("nop", "").unwrap_err().to_string();
+    assert!(error.contains("name"), "{error}");
+}

@@ -46,7 +46,7 @@ impl Role {
 /// One figure: what it is of, what is known of it, and how it is simulated.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Short and unique; published rows are numbered as in `MACHINE.md`.
+    /// Short and unique.
     pub id: &'static str,
     /// The work.
     pub what: &'static str,
@@ -54,7 +54,7 @@ pub struct Row {
     pub measures: &'static str,
     /// The published figure.
     pub published: Option<u64>,
-    /// The figure of `QC-U` by hand from the rules of `MACHINE.md`, where that is not the same sum as the simulator's.
+    /// The figure of `QC-U` by hand from the rules of the engines, without what a program issues around them.
     pub on_paper: Option<u64>,
     /// Largest miss in percent on `QC-U`; none: printed only.
     pub tolerance_pct: Option<f64>,
@@ -77,7 +77,7 @@ impl Row {
     /// # Errors
     /// If a program does not build, run to its end or add up: a fault of the row, of the target, or of the simulator.
     pub fn measure(&self, target: &Target) -> Result<Measured, CalibrationError> {
-        let failed = |cause| CalibrationError { row: self.id, target: target.to_string(), cause };
+        let failed = |cause| CalibrationError { row: self.id, target: target.to_string(), cause: Box::new(cause) };
         let machine = (self.machine)(target).map_err(|error| failed(Cause::Target(error)))?;
         let lab = Lab::new(machine);
         let simulated = (self.run)(&lab).map_err(|error| failed(error.cause))?;
@@ -94,10 +94,10 @@ pub struct CalibrationError {
     /// The target.
     pub target: String,
     /// Why.
-    pub cause: Cause,
+    pub cause: Box<Cause>,
 }
 
-/// The rows with a published figure, in the order of `MACHINE.md`.
+/// The rows with a published figure.
 pub fn published_rows() -> Vec<Row> {
     [transfers::ROWS, softmax::ROWS, layer_norm::ROWS, encoder::ROWS].concat()
 }

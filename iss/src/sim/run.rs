@@ -56,7 +56,7 @@ pub enum SimError {
     #[error("cannot read `{operand}` while the program is stopped: {reason}")]
     Look { operand: String, reason: String },
     #[error("the trace cannot be written: {reason}")]
-    Trace { reason: String },
+    Trace { kind: std::io::ErrorKind, reason: String },
 }
 
 /// Where [`Simulator::run_until`] stops, before the instruction there issues. An instruction at which the run has stopped
@@ -265,7 +265,7 @@ impl Simulator {
     /// As [`run`](Self::run), and [`SimError::Trace`] if the trace cannot be written.
     pub fn run_traced<W: std::io::Write>(&mut self, trace: &mut super::TraceWriter<W>) -> Result<Stopped, SimError> {
         let stopped = self.drive(trace)?;
-        trace.finish().map_err(|error| SimError::Trace { reason: error.to_string() })?;
+        trace.finish().map_err(|error| SimError::Trace { kind: error.kind(), reason: error.to_string() })?;
         Ok(stopped)
     }
 

@@ -195,6 +195,6 @@ mod tests {
         assert_eq!(run.cycles(), 36);
         let sums = run.sim.value(Src::Acc(crate::isa::operand::Acc::new(0).unwrap())).unwrap();
         // The eastmost border columns add to what passes the array's edge, never to column 0.
-        assert_eq!([0, 7, 31].map(|row| sums.get(row, 0)), [0, 7, 31].map(|row| Some(row as i32 * 3200 + 496)));
+        assert_eq!([0, 7, 31].map(|row: usize| sums.get(row, 0)), [0, 7, 31].map(|row| Some(row * 3200 + 496)));
     }
 }

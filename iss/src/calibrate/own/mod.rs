@@ -1,5 +1,5 @@
 //! Rows of our own: small programs whose figure follows from few parameters each, so that a change of any of them shows.
-//! Most pin what MACHINE.md leaves free.
+//! Most pin what nothing public says, and was chosen freely.
 
 mod issue;
 mod transfers;
