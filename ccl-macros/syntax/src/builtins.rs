@@ -214,7 +214,7 @@ builtins! {
         /// `round(x / 2^n)`.
         Method "Q<T>" shr_round = "shr_round(n: usize, rounding: Rounding) -> Q<T>";
         /// Entry of a table that every PE holds, at an index of its own. The index is taken modulo the table's length, a power
-        /// of two; an `i8` index of a table of 256 counts -128 as 128. 1 cycle.
+        /// of two; an `i8` index of a table of 256 counts -128 as 128. A constant array is a table too. 1 cycle.
         Function lookup = "lookup(table: &Lrm<T, N>, index: Q<I>) -> Q<T>";
     }
     Mac {
@@ -462,7 +462,8 @@ pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
         other => strsim::osa_distance(&lower, &other),
     };
     let near = names.into_iter().map(|other| (distance(other), other)).min()?;
-    let limit = (name.chars().count() / 3).max(1);
+    // A short name is near to too many others.
+    let limit = name.chars().count() / 3;
     (near.0 <= limit).then_some(near.1)
 }
 

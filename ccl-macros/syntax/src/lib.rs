@@ -56,7 +56,7 @@ pub fn parse_tokens(tokens: TokenStream, diags: &mut Diags) -> (Module, Source) 
 /// Reads items from text without a block around them.
 pub fn parse_items(name: &str, text: &str, diags: &mut Diags) -> (Module, Source) {
     let source = Source::file(name, text);
-    let lexed = parse::lex::lex(text, diags);
+    let lexed = parse::lex::lex(text, parse::lex::Text::Items, diags);
     let mut module = Module { file: source.name.clone(), items: parse::items(&lexed.tokens, diags) };
     module.renumber();
     (module, source)

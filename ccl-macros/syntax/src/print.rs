@@ -36,10 +36,12 @@ fn print_at(module: &Module, indent: usize) -> String {
     let mut out = String::new();
     let mut last: Option<&Item> = None;
     for item in &module.items {
-        // Imports stand together, as constants do; everything else has a line of air.
+        // Imports stand together, as constants and instances do; everything else has a line of air.
         let joins = |a: &Item, b: &Item| match (&a.kind, &b.kind) {
             (ItemKind::Use(_), ItemKind::Use(_)) => true,
-            (ItemKind::Const { .. }, ItemKind::Const { .. }) => b.attrs.is_empty(),
+            (ItemKind::Const { .. }, ItemKind::Const { .. }) => {
+                a.instance_target().is_some() == b.instance_target().is_some()
+            }
             _ => false,
         };
         if last.is_some_and(|last| !joins(last, item)) {

@@ -1,6 +1,7 @@
 //! Constants have values in the range of their type, instances name a kernel of the block and give it its arguments.
 
 use crate::ast::{AttrKind, ExprKind, GenericArg, IntTy, Item, ItemKind, Module, NodeId, Ty, TyKind};
+use crate::check::names::is_kernel;
 use crate::code::Code;
 use crate::diag::{Diag, Diags};
 use crate::eval::{Evaluator, Value};
@@ -48,7 +49,7 @@ fn is_scalar(ty: &Ty) -> bool {
 
 fn instance(module: &Module, item: &Item, diags: &mut Diags) -> Option<Instance> {
     let ItemKind::Const { name, ty, value } = &item.kind else { return None };
-    let is_kernel_type = matches!(&ty.kind, TyKind::Path(path) if path.as_name().is_some_and(|n| n.name == "Kernel"));
+    let is_kernel_type = is_kernel(ty);
     let attr = item.attrs.iter().find(|a| matches!(a.kind, AttrKind::Instance { .. }));
     let bad = |diags: &mut Diags, span: Span, message: String, help: &str| {
         diags.push(Diag::new(Code::BadInstance, span, message).help(help));

@@ -212,7 +212,9 @@ impl<'a> Resolver<'a, '_> {
                 ItemKind::Const { ty, value, .. } => {
                     self.ty(ty);
                     match &value.kind {
-                        ExprKind::Path(path) if item.instance_target().is_some() => self.instance_path(path),
+                        ExprKind::Path(path) if item.instance_target().is_some() || is_kernel(ty) => {
+                            self.instance_path(path);
+                        }
                         _ => self.expr(value),
                     }
                 }
@@ -349,7 +351,8 @@ impl<'a> Resolver<'a, '_> {
         let Some(entry) = self.find(&name.name) else { return };
         let is_reference = match entry.access {
             Access::Mutable => return,
-            Access::Fixed if matches!(entry.def, Def::Unknown) => return,
+            // That a function is no value has been said.
+            Access::Fixed if matches!(entry.def, Def::Unknown | Def::Fn(_)) => return,
             Access::Fixed => {
                 let message = format!("`{}` is no variable and cannot be {what}", name.name);
                 let diag = Diag::new(Code::Immutable, root.span, message).note_at(entry.span, "declared here");
@@ -787,6 +790,11 @@ impl<'a> Resolver<'a, '_> {
             }
         }
     }
+}
+
+/// Whether it is the type of instances.
+pub(super) fn is_kernel(ty: &Ty) -> bool {
+    matches!(&ty.kind, TyKind::Path(path) if path.as_name().is_some_and(|name| name.name == "Kernel"))
 }
 
 /// Whether a value is new rather than a reference to something else, as far as its form tells.

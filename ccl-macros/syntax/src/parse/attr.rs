@@ -69,8 +69,11 @@ impl Parser<'_> {
                 let diag = Diag::new(Code::BadAttribute, span, "an inner attribute says nothing inside the block")
                     .help("put it before the item that it is about, without `!`");
                 self.diags.push(diag);
-            } else if let Ok(kind) = self.attr(span) {
-                attrs.push(Attr { kind, span });
+            } else {
+                match self.attr(span) {
+                    Ok(kind) => attrs.push(Attr { kind, span }),
+                    Err(Failed) => self.bad_attr = true,
+                }
             }
             height = height.max(std::mem::take(&mut self.height));
             self.at = mate + 1;
@@ -91,7 +94,7 @@ impl Parser<'_> {
             };
             let form = ATTRS.iter().find(|row| row.name == name).expect("looked up above").form;
             p.bump();
-            p.attr_args(name).map_err(|Failed| Failed).and_then(|kind| match kind {
+            p.attr_args(name).and_then(|kind| match kind {
                 Some(kind) if p.at_end() => Ok(kind),
                 _ => {
                     let diag = Diag::new(Code::BadAttribute, span, format!("`#[{name}]` takes other arguments"))

@@ -30,16 +30,17 @@ impl Parser<'_> {
 
     /// An expression that may be the left side of an assignment.
     pub(super) fn expr_or_place(&mut self) -> Parsed<Expr> {
-        self.nested(Self::range)
+        self.nested(Self::range).map(|expr| *expr)
     }
 
-    /// Makes a node over children whose greatest height is `below`.
-    fn node(&mut self, span: Span, below: u32, kind: ExprKind) -> Parsed<Expr> {
+    /// Makes a node over children whose greatest height is `below`. On the heap at once: what recursion passes around by value
+    /// decides how much stack a level takes.
+    fn node(&mut self, span: Span, below: u32, kind: ExprKind) -> Parsed<Box<Expr>> {
         self.grow(below)?;
-        Ok(Expr { id: NodeId::default(), kind, span })
+        Ok(Box::new(Expr { id: NodeId::default(), kind, span }))
     }
 
-    fn range(&mut self) -> Parsed<Expr> {
+    fn range(&mut self) -> Parsed<Box<Expr>> {
         let start_span = self.span();
         let start = if self.at_op("..") || self.at_op("..=") { None } else { Some(self.binary(1)?) };
         let start_height = if start.is_some() { self.height } else { 0 };
@@ -52,7 +53,7 @@ impl Parser<'_> {
         if self.at_op("..") || self.at_op("..=") {
             return Err(self.expected("one range, not two"));
         }
-        let kind = ExprKind::Range { start: start.map(Box::new), end: end.map(Box::new), inclusive };
+        let kind = ExprKind::Range { start, end, inclusive };
         self.node(start_span.to(self.last_span()), start_height.max(end_height), kind)
     }
 
@@ -67,7 +68,7 @@ impl Parser<'_> {
         }
     }
 
-    fn binary(&mut self, min_precedence: u8) -> Parsed<Expr> {
+    fn binary(&mut self, min_precedence: u8) -> Parsed<Box<Expr>> {
         let mut lhs = self.cast()?;
         loop {
             let lhs_height = self.height;
@@ -80,7 +81,7 @@ impl Parser<'_> {
             let rhs = self.binary(op.precedence() + 1)?;
             let below = lhs_height.max(self.height);
             let span = lhs.span.to(rhs.span);
-            lhs = self.node(span, below, ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs) })?;
+            lhs = self.node(span, below, ExprKind::Binary { op, lhs, rhs })?;
             if op.is_comparison() && self.binary_op().is_some_and(BinOp::is_comparison) {
                 return Err(self.refuse(Refused::ChainedCompare));
             }
@@ -93,7 +94,7 @@ impl Parser<'_> {
         BinOp::ALL.iter().copied().find(|b| b.word() == op)
     }
 
-    fn cast(&mut self) -> Parsed<Expr> {
+    fn cast(&mut self) -> Parsed<Box<Expr>> {
         let mut value = self.unary()?;
         while self.at_word("as") {
             let below = self.height;
@@ -101,12 +102,12 @@ impl Parser<'_> {
             let ty = self.ty()?;
             let below = below.max(self.height);
             let span = value.span.to(ty.span);
-            value = self.node(span, below, ExprKind::Cast { value: Box::new(value), ty })?;
+            value = self.node(span, below, ExprKind::Cast { value, ty })?;
         }
         Ok(value)
     }
 
-    fn unary(&mut self) -> Parsed<Expr> {
+    fn unary(&mut self) -> Parsed<Box<Expr>> {
         let start = self.span();
         // `&&x` is two references here, so single characters are what is looked at.
         let Some(&Kind::Punct { ch, .. }) = self.peek() else { return self.postfix() };
@@ -122,17 +123,17 @@ impl Parser<'_> {
                 }
                 let target = self.nested(Self::unary)?;
                 let (span, below) = (start.to(target.span), self.height);
-                return self.node(span, below, ExprKind::Ref { mutable, target: Box::new(target) });
+                return self.node(span, below, ExprKind::Ref { mutable, target });
             }
             _ => return self.postfix(),
         };
         self.bump();
         let arg = self.nested(Self::unary)?;
         let (span, below) = (start.to(self.last_span()), self.height);
-        self.node(span, below, ExprKind::Unary { op, arg: Box::new(arg) })
+        self.node(span, below, ExprKind::Unary { op, arg })
     }
 
-    fn postfix(&mut self) -> Parsed<Expr> {
+    fn postfix(&mut self) -> Parsed<Box<Expr>> {
         let start = self.span();
         let mut expr = self.primary()?;
         loop {
@@ -142,7 +143,7 @@ impl Parser<'_> {
                 self.member(expr)?
             } else if self.at_open(Delim::Bracket) {
                 let index = self.group(Delim::Bracket, Self::expr)?;
-                ExprKind::Index { base: Box::new(expr), index: Box::new(index) }
+                ExprKind::Index { base: expr, index: Box::new(index) }
             } else if self.at_open(Delim::Paren) {
                 let ExprKind::Path(callee) = expr.kind else { return Err(self.refuse(Refused::CallValue)) };
                 let (args, height) = self.call_args(&callee)?;
@@ -159,12 +160,12 @@ impl Parser<'_> {
     }
 
     /// What follows a dot.
-    fn member(&mut self, base: Expr) -> Parsed<ExprKind> {
+    fn member(&mut self, base: Box<Expr>) -> Parsed<ExprKind> {
         let span = self.span();
         match self.peek() {
             Some(Kind::Literal(text)) if text.chars().all(|c| c.is_ascii_digit()) => {
                 self.bump();
-                Ok(ExprKind::Field { base: Box::new(base), member: Ident { name: text.clone(), span } })
+                Ok(ExprKind::Field { base, member: Ident { name: text.clone(), span } })
             }
             // `x.0.1`: the lexer, like rustc's, takes `0.1` for a fraction.
             Some(Kind::Literal(text)) if text.chars().all(|c| c.is_ascii_digit() || c == '.') => {
@@ -176,8 +177,8 @@ impl Parser<'_> {
                 let member = Ident { name: first.to_owned(), span };
                 let below = self.height;
                 let inner_span = base.span.to(span);
-                let inner = self.node(inner_span, below, ExprKind::Field { base: Box::new(base), member })?;
-                Ok(ExprKind::Field { base: Box::new(inner), member: Ident { name: second.to_owned(), span } })
+                let inner = self.node(inner_span, below, ExprKind::Field { base, member })?;
+                Ok(ExprKind::Field { base: inner, member: Ident { name: second.to_owned(), span } })
             }
             Some(Kind::Ident(word)) if word == "await" => Err(self.refuse(Refused::AsyncBlock)),
             _ => {
@@ -195,12 +196,12 @@ impl Parser<'_> {
                     if !generics.is_empty() {
                         return Err(self.expected("`(` and the arguments of the method"));
                     }
-                    return Ok(ExprKind::Field { base: Box::new(base), member: name });
+                    return Ok(ExprKind::Field { base, member: name });
                 }
                 let base_height = self.height;
                 let (args, height) = self.args()?;
                 self.height = height.max(base_height);
-                Ok(ExprKind::Method { recv: Box::new(base), name, generics, args })
+                Ok(ExprKind::Method { recv: base, name, generics, args })
             }
         }
     }
@@ -225,7 +226,7 @@ impl Parser<'_> {
         Ok((args, height))
     }
 
-    fn primary(&mut self) -> Parsed<Expr> {
+    fn primary(&mut self) -> Parsed<Box<Expr>> {
         let start = self.span();
         self.height = 0;
         match self.peek() {
@@ -244,7 +245,7 @@ impl Parser<'_> {
                     })
                 })?;
                 if elems.len() == 1 && !trailing {
-                    return Ok(elems.remove(0));
+                    return Ok(Box::new(elems.remove(0)));
                 }
                 self.node(start.to(self.last_span()), below, ExprKind::Tuple(elems))
             }
@@ -264,7 +265,7 @@ impl Parser<'_> {
     }
 
     /// What begins with a name or keyword.
-    fn word_expr(&mut self, word: &str) -> Parsed<Expr> {
+    fn word_expr(&mut self, word: &str) -> Parsed<Box<Expr>> {
         let start = self.span();
         let refused = match word {
             "true" | "false" => {
@@ -287,7 +288,7 @@ impl Parser<'_> {
         Err(self.refuse(refused))
     }
 
-    fn path_expr(&mut self) -> Parsed<Expr> {
+    fn path_expr(&mut self) -> Parsed<Box<Expr>> {
         let path = self.path(PathStyle::Expr, "an expression")?;
         if self.at_op("!") && matches!(self.peek_at(1), Some(Kind::Open { .. })) {
             return Err(self.refuse_at(path.span, Refused::Macro));
@@ -309,7 +310,7 @@ impl Parser<'_> {
         }
     }
 
-    fn array(&mut self) -> Parsed<Expr> {
+    fn array(&mut self) -> Parsed<Box<Expr>> {
         let start = self.span();
         let mut below = 0;
         let kind = self.group(Delim::Bracket, |p| {
@@ -339,7 +340,7 @@ impl Parser<'_> {
     }
 
     /// `if`, with every `else if` behind it.
-    pub(super) fn if_expr(&mut self) -> Parsed<Expr> {
+    pub(super) fn if_expr(&mut self) -> Parsed<Box<Expr>> {
         self.nested(|p| {
             let start = p.bump();
             let cond = p.head()?;
@@ -355,7 +356,7 @@ impl Parser<'_> {
                     p.node(span, height, ExprKind::Block(block))?
                 };
                 below = below.max(p.height);
-                Some(Box::new(branch))
+                Some(branch)
             } else {
                 None
             };

@@ -46,7 +46,7 @@ impl File {
 /// Reads a file's text. Never fails; findings are in `diags`.
 pub(crate) fn file(name: &str, text: &str, diags: &mut Diags) -> File {
     let source = Source::file(name, text);
-    let lexed = lex::lex(text, diags);
+    let lexed = lex::lex(text, lex::Text::File, diags);
     let tokens = &lexed.tokens;
     let mut blocks = Vec::new();
     let mut at = 0;

@@ -47,7 +47,9 @@ impl Parser<'_> {
 
     fn item(&mut self) -> Parsed<Item> {
         let start = self.span();
+        self.bad_attr = false;
         let attrs = self.attrs(Place::Other);
+        let bad_attr = self.bad_attr;
         let vis = self.vis()?;
         let (place, kind) = match self.word() {
             Some("const") => (Place::Const, self.const_item()?),
@@ -56,6 +58,11 @@ impl Parser<'_> {
             word => return Err(self.other_item(word, &attrs)),
         };
         self.check_places(&attrs, place);
+        let kind = match kind {
+            // Without its attribute an instance would be a constant that cannot be one.
+            ItemKind::Const { name, .. } if bad_attr => ItemKind::Broken { name: Some(name) },
+            kind => kind,
+        };
         Ok(Item { attrs, vis, kind, span: start.to(self.last_span()) })
     }
 

@@ -7,14 +7,24 @@ use crate::diag::{Diag, Diags};
 use crate::parse::token::{Delim, Kind, Token};
 use crate::source::{Pos, Span};
 
-/// Lexes a text; `offsets[i]` is the byte range of token `i`.
-pub(crate) fn lex(text: &str, diags: &mut Diags) -> Lexed {
+/// What a text is: brackets are mended more boldly where nothing but kernels stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// The items of a block.
+    Items,
+    /// A file with blocks in it; around them any Rust may stand, macros with a grammar of their own too.
+    File,
+}
+
+/// Lexes a text.
+pub(crate) fn lex(text: &str, what: Text, diags: &mut Diags) -> Lexed {
     let mut lexer = Lexer {
         text,
         at: 0,
         pos: Pos { line: 1, col: 0 },
         out: Lexed { tokens: Vec::new(), bytes: Vec::new() },
         open: Vec::new(),
+        block: (what == Text::Items).then_some(0),
         diags,
     };
     if text.starts_with("#!") && !text.starts_with("#![") {
@@ -41,6 +51,8 @@ struct Lexer<'a> {
     out: Lexed,
     /// Brackets that wait for their partner.
     open: Vec<usize>,
+    /// Number of brackets around the kernels that are being read.
+    block: Option<usize>,
     diags: &'a mut Diags,
 }
 
@@ -101,6 +113,9 @@ impl Lexer<'_> {
             c if c.is_ascii_digit() => self.number(start),
             c if c == '_' || c.is_alphabetic() => self.word(start),
             c if "~!@#$%^&*-=+|;:,<.>/?".contains(c) => {
+                if c == ';' {
+                    self.close_parens();
+                }
                 self.bump();
                 let joint = self.peek().is_some_and(|c| "~!@#$%^&*-=+|;:,<.>/?'".contains(c))
                     && !self.rest().starts_with("//")
@@ -168,7 +183,31 @@ impl Lexer<'_> {
     fn open_bracket(&mut self, delim: Delim, start: (usize, Pos)) {
         self.bump();
         self.open.push(self.out.tokens.len());
+        if self.block.is_none() && self.begins_block() {
+            self.block = Some(self.open.len());
+        }
         self.push(Kind::Open { delim, mate: usize::MAX }, start);
+    }
+
+    /// Whether a bracket here opens a block of kernels: `ccl!` or `#[ccl] mod name` before it.
+    fn begins_block(&self) -> bool {
+        let mut before = self.out.tokens.iter().rev().map(|t| &t.kind);
+        let is_word = |kind: Option<&Kind>, word: &str| matches!(kind, Some(Kind::Ident(w)) if w == word);
+        match before.next() {
+            Some(Kind::Punct { ch: '!', .. }) => is_word(before.next(), "ccl"),
+            Some(Kind::Ident(_)) if is_word(before.next(), "mod") => {
+                before.take(16).any(|kind| matches!(kind, Kind::Ident(word) if word == "ccl"))
+            }
+            _ => false,
+        }
+    }
+
+    /// A semicolon stands in no parenthesis of a kernel, so one that is open here lacks its partner.
+    fn close_parens(&mut self) {
+        let Some(outside) = self.block else { return };
+        let is_paren = |open: &usize| matches!(self.out.tokens[*open].kind, Kind::Open { delim: Delim::Paren, .. });
+        let n_parens = self.open[outside.min(self.open.len())..].iter().rev().take_while(|open| is_paren(open)).count();
+        self.close_all(self.open.len() - n_parens);
     }
 
     fn close_bracket(&mut self, delim: Delim, start: (usize, Pos)) {
@@ -182,10 +221,27 @@ impl Lexer<'_> {
                 self.close_all(window + found + 1);
                 self.close(delim, start);
             }
+            None if delim != Delim::Brace && self.open_delim().is_some_and(|open| open != Delim::Brace) => {
+                let open = *self.open.last().expect("one is open");
+                let opened = self.open_delim().expect("one is open");
+                let span = Span::at(start.1, self.pos);
+                let message = format!("`{}` is closed by `{}`", opened.open(), delim.close());
+                self.diags.push(
+                    Diag::new(Code::Unbalanced, span, message).note_at(self.out.tokens[open].span, "opened here"),
+                );
+                self.close(opened, start);
+            }
             None => {
                 let span = Span::at(start.1, self.pos);
                 self.diags.error(Code::Unbalanced, span, format!("`{}` closes nothing", delim.close()));
             }
+        }
+    }
+
+    fn open_delim(&self) -> Option<Delim> {
+        match self.out.tokens[*self.open.last()?].kind {
+            Kind::Open { delim, .. } => Some(delim),
+            _ => None,
         }
     }
 
@@ -194,6 +250,9 @@ impl Lexer<'_> {
         self.push(Kind::Close(delim), start);
         let open = self.open.pop().expect("the bracket was found above");
         self.out.tokens[open].kind = Kind::Open { delim, mate };
+        if self.block.is_some_and(|n| n > self.open.len()) {
+            self.block = None;
+        }
     }
 
     /// Reports brackets that are still open above `keep` and closes them here.

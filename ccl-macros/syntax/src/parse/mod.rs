@@ -68,11 +68,13 @@ pub(crate) struct Parser<'a> {
     in_head: bool,
     /// Inside the arguments of `fx`, where fractions are allowed.
     in_fx: bool,
+    /// An attribute could not be read since this was last cleared.
+    bad_attr: bool,
 }
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(tokens: &'a [Token], at: usize, end: usize, diags: &'a mut Diags) -> Self {
-        Self { tokens, at, end, diags, depth: 0, height: 0, in_head: false, in_fx: false }
+        Self { tokens, at, end, diags, depth: 0, height: 0, in_head: false, in_fx: false, bad_attr: false }
     }
 
     // ---- looking ----

@@ -27,6 +27,9 @@ const BLOCK_WORDS: &[&str] = &[
     "for", "while", "if", "loop", "match", "unsafe", "async", "fn", "struct", "enum", "impl", "trait", "mod", "union",
 ];
 
+/// Words whose brace holds statements.
+const BODY_WORDS: &[&str] = &["for", "while", "if", "loop", "unsafe", "fn"];
+
 impl Parser<'_> {
     /// `{ .. }`. Fails only where there is no brace or too many are nested; broken statements are reported and dropped.
     pub(super) fn block(&mut self) -> Parsed<Block> {
@@ -130,7 +133,7 @@ impl Parser<'_> {
         // A block or `if` where a statement begins is the whole statement, as in Rust.
         let block_like = self.at_word("if") || self.at_open(Delim::Brace);
         let expr = if self.at_word("if") {
-            self.if_expr()?
+            *self.if_expr()?
         } else if block_like {
             let block = self.block()?;
             let span = block.span;
@@ -225,6 +228,9 @@ impl Parser<'_> {
             return Err(self.refuse(Refused::LetElse));
         }
         self.height = self.height.max(below);
+        if self.at_end() {
+            self.expected("`;` at the end of the statement");
+        }
         self.semicolon()?;
         Ok(StmtKind::Let { pattern, ty, value })
     }
@@ -355,7 +361,7 @@ impl Parser<'_> {
                     break;
                 }
                 Kind::Open { delim: Delim::Brace, mate } => {
-                    if index >= failed_at && word != "match" && word != "struct" && word != "enum" {
+                    if index >= failed_at && BODY_WORDS.contains(&word) {
                         // The head was broken; the body still has its own mistakes to tell.
                         self.at = index;
                         _ = self.block();
@@ -385,20 +391,21 @@ impl Parser<'_> {
     /// The names between `let` and `=`, `:` or the end.
     fn declared(&self, mut index: usize) -> Vec<Binding> {
         let mut names = Vec::new();
+        let mut follows_name = false;
         while index < self.end {
             match &self.tokens[index].kind {
-                Kind::Ident(word) if !KEYWORDS.contains(&word.as_str()) => {
+                Kind::Ident(word) if KEYWORDS.contains(&word.as_str()) => {}
+                // `let a x;` declares one name, not two.
+                Kind::Ident(_) if follows_name => break,
+                Kind::Ident(word) => {
                     let name = Ident { name: word.clone(), span: self.tokens[index].span };
                     names.push(Binding { id: NodeId::default(), name });
                 }
                 Kind::Punct { ch: '=' | ':' | ';', .. } | Kind::Literal(_) => break,
                 _ => {}
             }
+            follows_name = matches!(&self.tokens[index].kind, Kind::Ident(word) if !KEYWORDS.contains(&word.as_str()));
             index += 1;
-            // `let a x;` declares one name, not two.
-            if names.len() == 1 && matches!(self.tokens[index.min(self.end - 1)].kind, Kind::Ident(_)) {
-                break;
-            }
         }
         names
     }

@@ -39,8 +39,9 @@ ccl! {
             #[region("taps")]
             for ky in 0..KH {
                 for kx in 0..KW {
+                    let tap = window.tap((ky * D) as i32, (kx * D) as i32);
                     let first = (ky * KW + kx) * CI;
-                    taps[first..first + CI] = window.tap((ky * D) as i32, (kx * D) as i32).fetch::<Lrm<i8, CI>>().wait();
+                    taps[first..first + CI] = tap.fetch::<Lrm<i8, CI>>().wait();
                 }
             }
             for o in (0..CO).step_by(4) {

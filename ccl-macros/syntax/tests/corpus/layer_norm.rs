@@ -4,12 +4,13 @@ use ccl_runtime::ccl;
 ccl! {
     /// Layer norm of `C` channels in every PE.
     /// # Units
-    /// The mean and the variance have 16 fraction bits, 1/sigma 24; gamma and beta 20.
+    /// `per_channel` is `1 / C`. The mean and the variance have 16 fraction bits, 1/sigma 24; gamma and beta 20.
     #[kernel(reference = golden::layer_norm)]
     pub fn layer_norm<const C: usize, const H: usize, const W: usize>(
         x: &Ocm<i8, Packed<C, H, W>>,
         gamma_beta: &Ocm<i32, Vector<C>>,
         y: &mut Ocm<i8, Packed<C, H, W>>,
+        per_channel: Fx<24>,
         out: Scale,
     ) {
         for t in x.tiles().pipelined(2) {
@@ -21,7 +22,6 @@ ccl! {
                 sum += v;
                 squares += v * v;
             }
-            let per_channel = fx::<24>(1.0) / C;
             let mean = fx_mul::<16>(fx_raw::<0>(sum), per_channel);
             let variance = fx_mul::<16>(fx_raw::<0>(squares), per_channel) - fx_mul::<16>(mean, mean);
             let inverse = exp::<24>(fx_mul::<24>(ln::<24>(max(variance, fx::<16>(0.00002))), fx::<8>(-0.5)));
