@@ -456,15 +456,13 @@ pub const TYPE_KINDS: &[BuiltinKind] = &[BuiltinKind::Scalar, BuiltinKind::Type,
 
 /// The nearest of some names, if one is near enough to be what was meant.
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_lowercase();
-    let distance = |other: &str| match other.to_lowercase() {
-        other if other == lower => 0,
-        other => strsim::osa_distance(&lower, &other),
-    };
-    let near = names.into_iter().map(|other| (distance(other), other)).min()?;
     // A short name is near to too many others.
     let limit = name.chars().count() / 3;
-    (near.0 <= limit).then_some(near.1)
+    let is_near = |other: &&str| other.len().abs_diff(name.len()) <= limit;
+    let lower = name.to_lowercase();
+    let distances =
+        names.into_iter().filter(is_near).map(|other| (strsim::osa_distance(&lower, &other.to_lowercase()), other));
+    distances.min().filter(|(distance, _)| *distance <= limit).map(|(_, other)| other)
 }
 
 /// The page `docs/names.md`.

@@ -150,8 +150,11 @@ impl Diags {
 
     /// Adds a finding; one at the place and with the message of an earlier one is dropped, as is one beyond [`Self::MAX`].
     pub fn push(&mut self, diag: Diag) {
+        if self.is_full() {
+            return;
+        }
         let known = self.list.iter().any(|d| d.span.same_place(diag.span) && d.message == diag.message);
-        if !known && self.list.len() < Self::MAX {
+        if !known {
             self.list.push(diag);
             self.read = false;
         }
@@ -163,6 +166,10 @@ impl Diags {
     /// Whether nothing was found. Does not count as reading.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+    /// Whether no further finding is kept, so that there is no point in looking for suggestions.
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= Self::MAX
     }
     /// How many were found. Does not count as reading.
     pub fn len(&self) -> usize {

@@ -109,6 +109,11 @@ impl<'a> Evaluator<'a> {
         Self { consts, known: HashMap::new(), open: Vec::new(), names: HashMap::new(), depth: 0, diags }
     }
 
+    /// Where findings go.
+    pub fn diags(&mut self) -> &mut Diags {
+        self.diags
+    }
+
     /// Gives a name a value: a const parameter of the instance at hand, `ROWS` of its target.
     pub fn define(&mut self, name: &str, value: Value) {
         self.names.insert(name.to_owned(), value);
@@ -134,9 +139,7 @@ impl<'a> Evaluator<'a> {
             let circle: Vec<&str> = self.open[first..].iter().copied().chain([name]).collect();
             let message = format!("`{name}` is defined by itself: {}", circle.join(" -> "));
             self.diags.error(Code::ConstCycle, binding.name.span, message);
-            for name in self.open[first..].to_vec() {
-                self.known.insert(name, Err(NotConst));
-            }
+            self.known.extend(self.open[first..].iter().map(|name| (*name, Err(NotConst))));
             return Some(Err(NotConst));
         }
         self.open.push(name);
@@ -465,7 +468,7 @@ impl<'a> Evaluator<'a> {
                     self.wrong_type(span, format!("`clamp`: the lower bound {lo} is above the upper bound {hi}"))
                 );
             }
-            ("div_ceil" | "next_multiple_of", &[a, b]) if b == 0 => {
+            ("div_ceil" | "next_multiple_of", &[a, 0]) => {
                 return Err(zero(self, format!("`{name}({a}, 0)`: division by zero")));
             }
             ("div_ceil" | "next_multiple_of", &[a, b]) if a < 0 || b < 0 => {

@@ -4,7 +4,7 @@
 //! machine and links against nothing of ours.
 //!
 //! ```
-//! let text = "ccl! {\n    const HALF: usize = 64 / 2;\n    fn twice(x: Q<i32>) -> Q<i32> {\n        x + x\n    }\n}\n";
+//! let text = "ccl! {\n    const HALF: usize = 64 / 2;\n\n    fn twice(x: Q<i32>) -> Q<i32> {\n        x + x\n    }\n}\n";
 //! let mut diags = ccl_syntax::Diags::default();
 //! let file = ccl_syntax::parse_file("kernels.rs", text, &mut diags);
 //! let module = &file.blocks[0].module;

@@ -24,16 +24,17 @@ pub struct Instance {
 
 /// Evaluates every constant and the arguments of every instance.
 pub(super) fn check(module: &Module, diags: &mut Diags) -> Vec<Instance> {
+    let mut evaluator = Evaluator::new(module, diags);
     for item in &module.items {
         if let ItemKind::Const { name, ty, .. } = &item.kind
             && is_scalar(ty)
             && item.instance_target().is_none()
         {
             // The reason why not is reported by the evaluator.
-            _ = Evaluator::new(module, diags).constant(&name.name.name);
+            _ = evaluator.constant(&name.name.name);
         }
     }
-    module.items.iter().filter_map(|item| instance(module, item, diags)).collect()
+    module.items.iter().filter_map(|item| instance(module, item, &mut evaluator)).collect()
 }
 
 /// Integers, conditions and arrays of them, which the evaluator knows.
@@ -47,10 +48,11 @@ fn is_scalar(ty: &Ty) -> bool {
     }
 }
 
-fn instance(module: &Module, item: &Item, diags: &mut Diags) -> Option<Instance> {
+fn instance<'a>(module: &'a Module, item: &'a Item, evaluator: &mut Evaluator<'a>) -> Option<Instance> {
     let ItemKind::Const { name, ty, value } = &item.kind else { return None };
     let is_kernel_type = is_kernel(ty);
     let attr = item.attrs.iter().find(|a| matches!(a.kind, AttrKind::Instance { .. }));
+    let diags = evaluator.diags();
     let bad = |diags: &mut Diags, span: Span, message: String, help: &str| {
         diags.push(Diag::new(Code::BadInstance, span, message).help(help));
         None
@@ -95,31 +97,30 @@ fn instance(module: &Module, item: &Item, diags: &mut Diags) -> Option<Instance>
         return None;
     }
     let AttrKind::Instance { target } = &attr.kind else { return None };
-    let args = arguments(module, &segment.args, diags)?;
+    let args = arguments(&segment.args, evaluator)?;
     let (id, name, kernel) = (name.id, name_text.clone(), segment.name.name.clone());
     Some(Instance { id, name, kernel, args, target: target.text() })
 }
 
-fn arguments(module: &Module, args: &[GenericArg], diags: &mut Diags) -> Option<Vec<Value>> {
+fn arguments<'a>(args: &'a [GenericArg], evaluator: &mut Evaluator<'a>) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     for arg in args {
-        let mut evaluator = Evaluator::new(module, diags);
         let value = match arg {
             GenericArg::Const(value) => evaluator.eval(value).ok(),
             GenericArg::Ty(Ty { kind: TyKind::Path(path), span }) => match path.as_name() {
                 // An unknown name has been reported by the resolution of names.
                 Some(name) => evaluator.constant(&name.name).and_then(Result::ok),
                 None => {
-                    diags.error(Code::BadInstance, *span, "expected a constant, found a type");
+                    evaluator.diags().error(Code::BadInstance, *span, "expected a constant, found a type");
                     None
                 }
             },
             GenericArg::Ty(ty) => {
-                diags.error(Code::BadInstance, ty.span, "expected a constant, found a type");
+                evaluator.diags().error(Code::BadInstance, ty.span, "expected a constant, found a type");
                 None
             }
             GenericArg::Infer(span) => {
-                diags.error(Code::BadInstance, *span, "an instance gives every argument; `_` infers none");
+                evaluator.diags().error(Code::BadInstance, *span, "an instance gives every argument; `_` infers none");
                 None
             }
         };

@@ -645,7 +645,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn unknown(&mut self, name: &'a Ident, what: &str, kinds: &[BuiltinKind], code: Code) -> Def {
-        if self.is_incomplete {
+        if self.is_incomplete || self.diags.is_full() {
             return Def::Unknown;
         }
         let locals = self.scopes.iter().flat_map(|scope| scope.keys().copied());

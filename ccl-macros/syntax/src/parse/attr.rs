@@ -157,6 +157,9 @@ impl Parser<'_> {
     }
 
     fn unknown_attr(&mut self, word: &str, span: Span) -> Failed {
+        if self.diags.is_full() {
+            return Failed;
+        }
         let mut diag =
             Diag::new(Code::BadAttribute, span, format!("`#[{word}]` is no attribute of the kernel language"));
         let names = ATTRS.iter().map(|row| row.name).filter(|name| *name != "doc");

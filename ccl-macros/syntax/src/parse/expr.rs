@@ -302,12 +302,8 @@ impl Parser<'_> {
 
     /// Whether the brace at the cursor holds `name: ..`, `name, ..` or nothing.
     fn is_struct_body(&self) -> bool {
-        match (self.peek_at(1), self.op_at(2)) {
-            (Some(Kind::Ident(_)), Some(":" | ",")) => true,
-            (Some(Kind::Close(_)), _) => true,
-            (Some(Kind::Punct { ch: '.', .. }), _) => true,
-            _ => false,
-        }
+        let begins_field = matches!((self.peek_at(1), self.op_at(2)), (Some(Kind::Ident(_)), Some(":" | ",")));
+        begins_field || matches!(self.peek_at(1), Some(Kind::Close(_) | Kind::Punct { ch: '.', .. }))
     }
 
     fn array(&mut self) -> Parsed<Box<Expr>> {

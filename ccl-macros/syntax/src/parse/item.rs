@@ -32,7 +32,10 @@ impl Parser<'_> {
     pub(super) fn items(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
         while !self.at_end() {
-            if self.eat_op(";") {
+            if self.at_op(";") {
+                // Behind a `}` it is a habit from C, and nothing is lost.
+                self.expected("an item");
+                self.bump();
                 continue;
             }
             let first = self.at;

@@ -4,7 +4,7 @@
 
 use crate::code::Code;
 use crate::diag::{Diag, Diags};
-use crate::parse::token::{Delim, Kind, Token};
+use crate::parse::token::{Delim, Kind, Token, join, punct};
 use crate::source::{Pos, Span};
 
 /// What a text is: brackets are mended more boldly where nothing but kernels stands.
@@ -34,6 +34,7 @@ pub(crate) fn lex(text: &str, what: Text, diags: &mut Diags) -> Lexed {
         lexer.token(c);
     }
     lexer.close_all(0);
+    join(&mut lexer.out.tokens);
     lexer.out
 }
 
@@ -120,7 +121,7 @@ impl Lexer<'_> {
                 let joint = self.peek().is_some_and(|c| "~!@#$%^&*-=+|;:,<.>/?'".contains(c))
                     && !self.rest().starts_with("//")
                     && !self.rest().starts_with("/*");
-                self.push(Kind::Punct { ch: c, joint }, start);
+                self.push(punct(c, joint), start);
             }
             c => {
                 self.bump();
@@ -167,15 +168,14 @@ impl Lexer<'_> {
     /// `#[doc = "text"]`, every token at the comment's place.
     fn doc(&mut self, text: &str, inner: bool, start: (usize, Pos)) {
         let literal = format!("{text:?}");
-        let punct = |ch| Kind::Punct { ch, joint: false };
-        self.push(punct('#'), start);
+        self.push(punct('#', false), start);
         if inner {
-            self.push(punct('!'), start);
+            self.push(punct('!', false), start);
         }
         let open = self.out.tokens.len();
         self.push(Kind::Open { delim: Delim::Bracket, mate: open + 4 }, start);
         self.push(Kind::Ident("doc".into()), start);
-        self.push(punct('='), start);
+        self.push(punct('=', false), start);
         self.push(Kind::Literal(literal), start);
         self.push(Kind::Close(Delim::Bracket), start);
     }

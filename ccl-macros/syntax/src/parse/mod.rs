@@ -47,14 +47,6 @@ const KEYWORDS: &[&str] = &[
     "do", "final", "gen", "macro", "override", "priv", "try", "typeof", "unsized", "virtual", "yield",
 ];
 
-/// Operators of more than one character, longest first.
-const OPERATORS: &[&str] = &[
-    "<<=", ">>=", "..=", "...", "::", "->", "=>", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "%=",
-    "^=", "&=", "|=", "<<", ">>", "..",
-];
-const SINGLE: &[&str] =
-    &["+", "-", "*", "/", "%", "^", "!", "&", "|", "=", "<", ">", "@", ".", ",", ";", ":", "#", "$", "?", "~"];
-
 /// A cursor over tokens from `at` to `end`.
 pub(crate) struct Parser<'a> {
     tokens: &'a [Token],
@@ -116,19 +108,10 @@ impl<'a> Parser<'a> {
         self.op_at(0)
     }
     fn op_at(&self, n: usize) -> Option<&'static str> {
-        let mut chars = [' '; 3];
-        let mut len = 0;
-        while len < 3 {
-            let Some(&Kind::Punct { ch, joint }) = self.peek_at(n + len) else { break };
-            chars[len] = ch;
-            len += 1;
-            if !joint {
-                break;
-            }
+        match self.peek_at(n) {
+            Some(Kind::Punct { op, .. }) => Some(op),
+            _ => None,
         }
-        let matches = |op: &&&str| op.len() <= len && op.chars().zip(chars).all(|(a, b)| a == b);
-        let long = OPERATORS.iter().find(matches);
-        long.or_else(|| SINGLE.iter().filter(|_| len > 0).find(matches)).copied()
     }
     fn at_op(&self, op: &str) -> bool {
         self.op() == Some(op)
@@ -151,7 +134,8 @@ impl<'a> Parser<'a> {
             Some(Kind::Lifetime(name)) => format!("`{name}`"),
             Some(Kind::Literal(text)) if text.chars().count() > 24 => "a literal".into(),
             Some(Kind::Literal(text)) => format!("`{text}`"),
-            Some(Kind::Punct { ch, .. }) => format!("`{}`", self.op().map_or_else(|| ch.to_string(), str::to_owned)),
+            Some(Kind::Punct { op: "", ch, .. }) => format!("`{ch}`"),
+            Some(Kind::Punct { op, .. }) => format!("`{op}`"),
             Some(Kind::Open { delim, .. }) => format!("`{}`", delim.open()),
             Some(Kind::Close(delim)) => format!("`{}`", delim.close()),
         }

@@ -14,8 +14,8 @@ use crate::subset::Refused;
 
 /// What was read where a statement may stand.
 enum Line {
-    Stmt(Stmt),
-    Tail(Expr),
+    Stmt(Box<Stmt>),
+    Tail(Box<Expr>),
     Empty,
 }
 
@@ -42,8 +42,8 @@ impl Parser<'_> {
                 while !p.at_end() {
                     let first = p.at;
                     match p.line() {
-                        Ok(Line::Stmt(stmt)) => block.stmts.push(stmt),
-                        Ok(Line::Tail(expr)) => block.tail = Some(Box::new(expr)),
+                        Ok(Line::Stmt(stmt)) => block.stmts.push(*stmt),
+                        Ok(Line::Tail(expr)) => block.tail = Some(expr),
                         Ok(Line::Empty) => continue,
                         Err(Failed) => {
                             let broken = p.recover_stmt(first);
@@ -106,7 +106,7 @@ impl Parser<'_> {
         if !matches!(kind, StmtKind::While { .. }) {
             self.no_bound(&attrs);
         }
-        Ok(Line::Stmt(Stmt { attrs, kind, span }))
+        Ok(Line::Stmt(Box::new(Stmt { attrs, kind, span })))
     }
 
     fn is_macro(&self) -> bool {
@@ -119,7 +119,10 @@ impl Parser<'_> {
             | "macro" => true,
             "const" => !matches!(self.peek_at(1), Some(Kind::Open { .. })),
             "unsafe" | "async" => self.word_at(1) == Some("fn"),
-            "union" | "macro_rules" => matches!(self.peek_at(1), Some(Kind::Ident(_))),
+            "union" => {
+                self.word_at(1).is_some() && matches!(self.peek_at(2), Some(Kind::Open { delim: Delim::Brace, .. }))
+            }
+            "macro_rules" => self.op_at(1) == Some("!") && self.word_at(2).is_some(),
             _ => false,
         }
     }
@@ -141,14 +144,15 @@ impl Parser<'_> {
         } else {
             self.expr_or_place()?
         };
-        let finish =
-            |p: &Self, kind| Ok(Line::Stmt(Stmt { attrs: attrs.clone(), kind, span: start.to(p.last_span()) }));
+        let finish = |p: &Self, kind| {
+            Ok(Line::Stmt(Box::new(Stmt { attrs: attrs.clone(), kind, span: start.to(p.last_span()) })))
+        };
         if block_like {
             let is_value = self.at_end() && expr.is_block_value();
             if self.eat_op(";") || !is_value || !attrs.is_empty() {
                 return finish(self, StmtKind::Expr(expr));
             }
-            return Ok(Line::Tail(expr));
+            return Ok(Line::Tail(Box::new(expr)));
         }
         if let Some(op) = self.op().filter(|op| ASSIGN_OPS.contains(op)) {
             self.place(&expr)?;
@@ -165,7 +169,7 @@ impl Parser<'_> {
             if !attrs.is_empty() {
                 return Err(self.refuse_at(attrs[0].span, Refused::ExprAttribute));
             }
-            return Ok(Line::Tail(expr));
+            return Ok(Line::Tail(Box::new(expr)));
         }
         self.semicolon()?;
         finish(self, StmtKind::Expr(expr))

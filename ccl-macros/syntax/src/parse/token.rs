@@ -39,12 +39,92 @@ pub(crate) enum Kind {
     Lifetime(String),
     /// A literal as written.
     Literal(String),
-    /// One character of punctuation; `joint` if the next one follows without a gap.
-    Punct { ch: char, joint: bool },
+    /// One character of punctuation, and the longest operator that begins with it.
+    Punct { ch: char, joint: bool, op: &'static str },
     /// An opening bracket and the index of its partner.
     Open { delim: Delim, mate: usize },
     /// A closing bracket.
     Close(Delim),
+}
+
+/// One character of punctuation; [`join`] finds its operator.
+pub(crate) const fn punct(ch: char, joint: bool) -> Kind {
+    Kind::Punct { ch, joint, op: "" }
+}
+
+/// The longest operator that begins with `a`, if `b` and `c` follow without a gap.
+fn operator(a: char, b: Option<char>, c: Option<char>) -> &'static str {
+    match (a, b, c) {
+        ('<', Some('<'), Some('=')) => "<<=",
+        ('>', Some('>'), Some('=')) => ">>=",
+        ('.', Some('.'), Some('=')) => "..=",
+        ('.', Some('.'), Some('.')) => "...",
+        (':', Some(':'), _) => "::",
+        ('-', Some('>'), _) => "->",
+        ('=', Some('>'), _) => "=>",
+        ('=', Some('='), _) => "==",
+        ('!', Some('='), _) => "!=",
+        ('<', Some('='), _) => "<=",
+        ('>', Some('='), _) => ">=",
+        ('&', Some('&'), _) => "&&",
+        ('|', Some('|'), _) => "||",
+        ('+', Some('='), _) => "+=",
+        ('-', Some('='), _) => "-=",
+        ('*', Some('='), _) => "*=",
+        ('/', Some('='), _) => "/=",
+        ('%', Some('='), _) => "%=",
+        ('^', Some('='), _) => "^=",
+        ('&', Some('='), _) => "&=",
+        ('|', Some('='), _) => "|=",
+        ('<', Some('<'), _) => "<<",
+        ('>', Some('>'), _) => ">>",
+        ('.', Some('.'), _) => "..",
+        _ => single(a),
+    }
+}
+
+/// An operator of one character; empty for a character that is none.
+const fn single(c: char) -> &'static str {
+    match c {
+        '+' => "+",
+        '-' => "-",
+        '*' => "*",
+        '/' => "/",
+        '%' => "%",
+        '^' => "^",
+        '!' => "!",
+        '&' => "&",
+        '|' => "|",
+        '=' => "=",
+        '<' => "<",
+        '>' => ">",
+        '@' => "@",
+        '.' => ".",
+        ',' => ",",
+        ';' => ";",
+        ':' => ":",
+        '#' => "#",
+        '$' => "$",
+        '?' => "?",
+        '~' => "~",
+        _ => "",
+    }
+}
+
+/// Finds the operator that begins at each character of punctuation. Once here, since the parser asks all the time.
+pub(crate) fn join(tokens: &mut [Token]) {
+    let mut behind = [None; 2];
+    for token in tokens.iter_mut().rev() {
+        let Kind::Punct { ch, joint, op } = &mut token.kind else {
+            behind = [None; 2];
+            continue;
+        };
+        if !*joint {
+            behind = [None; 2];
+        }
+        *op = operator(*ch, behind[0], behind[1]);
+        behind = [Some(*ch), behind[0]];
+    }
 }
 
 /// A token and its place.
@@ -87,7 +167,7 @@ pub(crate) fn from_stream(stream: TokenStream) -> (Vec<Token>, Source) {
                 match text.strip_prefix('-') {
                     // Only built token streams have negative literals.
                     Some(magnitude) => {
-                        out.push(Kind::Punct { ch: '-', joint: false }, literal.span());
+                        out.push(punct('-', false), literal.span());
                         out.push(Kind::Literal(magnitude.to_owned()), literal.span());
                     }
                     None => out.push(Kind::Literal(text), literal.span()),
@@ -102,10 +182,11 @@ pub(crate) fn from_stream(stream: TokenStream) -> (Vec<Token>, Source) {
             }
             TokenTree::Punct(punct) => {
                 let joint = punct.spacing() == Spacing::Joint;
-                out.push(Kind::Punct { ch: punct.as_char(), joint }, punct.span());
+                out.push(self::punct(punct.as_char(), joint), punct.span());
             }
         }
     }
+    join(&mut out.tokens);
     let name = out.spans.first().map(proc_macro2::Span::file).unwrap_or_default();
     (out.tokens, Source { name, text: None, tokens: out.spans })
 }

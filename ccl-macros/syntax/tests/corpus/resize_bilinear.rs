@@ -36,7 +36,7 @@ ccl! {
                 let (r_value, _r_inside) = right.wait();
                 rows[r] = (l.widen::<i32>() << F) + (r_value.widen::<i32>() - l.widen::<i32>()) * wx;
             }
-            let mixed = rows[0] + (((rows[1] - rows[0]) >> F) * wy);
+            let mixed = rows[0] + ((rows[1] - rows[0]) >> F) * wy;
             y.at(t).store(mixed.shr_round(F, HalfEven).narrow::<i8>(Saturate));
         }
     }

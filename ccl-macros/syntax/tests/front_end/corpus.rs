@@ -123,11 +123,10 @@ fn every_prefix_of_the_tokens_parses_and_broken_ones_are_reported() {
                 ccl_syntax::parse_tokens(short.clone(), &mut diags);
                 let found = diags.take();
                 n_prefixes += 1;
-                // What Rust cannot read, we do not read either.
-                if syn::parse2::<Items>(short.clone()).is_err() {
-                    n_broken += 1;
-                    assert!(!found.is_empty(), "{name}: {length} tokens, no finding in\n{short}");
-                }
+                n_broken += usize::from(!found.is_empty());
+                // What we read, Rust can read.
+                let is_rust = || syn::parse2::<Items>(short.clone()).is_ok();
+                assert!(!found.is_empty() || is_rust(), "{name}: {length} tokens, no finding in\n{short}");
             }
         }
     }
@@ -138,7 +137,7 @@ fn every_prefix_of_the_tokens_parses_and_broken_ones_are_reported() {
 #[test]
 fn every_unfinished_file_is_reported_with_its_place() {
     for (name, text) in corpus() {
-        let ends = text.char_indices().filter(|(_, c)| c.is_whitespace()).map(|(i, _)| i);
+        let ends = text.char_indices().filter(|(_, c)| c.is_whitespace()).map(|(i, _)| i).step_by(3);
         for end in ends {
             let short = &text[..end];
             let mut diags = Diags::default();

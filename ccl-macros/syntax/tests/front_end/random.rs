@@ -36,7 +36,7 @@ impl Gen {
     }
 
     fn module(&mut self) -> Module {
-        let mut module = Module { file: String::new(), items: self.many(4, Self::item) };
+        let mut module = Module { file: "k.rs".into(), items: self.many(4, Self::item) };
         module.renumber();
         module
     }
@@ -292,7 +292,7 @@ impl Gen {
 #[test]
 fn random_trees_come_back() {
     let mut n_bytes = 0;
-    for seed in 0..3_000 {
+    for seed in 0..2_500 {
         let module = Gen { rng: Rng(seed) }.module();
         let text = ccl_syntax::print(&module);
         n_bytes += text.len();
@@ -302,8 +302,8 @@ fn random_trees_come_back() {
         assert!(again == module, "seed {seed}:\n{text}\nreads as\n{}", ccl_syntax::print(&again));
         assert_eq!(ccl_syntax::print(&again), text, "seed {seed}");
         let decoded = ccl_syntax::decode(&ccl_syntax::encode(&again)).expect("decodes");
-        assert!(format!("{decoded:?}").replace("k.rs", "") == format!("{again:?}").replace("k.rs", ""), "seed {seed}");
-        if seed % 4 == 0 {
+        assert!(format!("{decoded:?}") == format!("{again:?}"), "seed {seed}");
+        if seed % 8 == 0 {
             let read = syn::parse_file(&text);
             assert!(read.is_ok(), "seed {seed}: {}\n{text}", read.expect_err("it failed"));
         }
