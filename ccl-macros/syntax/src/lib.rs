@@ -1,18 +1,4 @@
-//! The front end of the kernel language `ccl!`: text or tokens to a checked tree, and back to text.
-//!
-//! The same code serves the macro, which hands it tokens, and tools that read `.rs` files at run time. It knows nothing of the
-//! machine and links against nothing of ours.
-//!
-//! ```
-//! let text = "ccl! {\n    const HALF: usize = 64 / 2;\n\n    fn twice(x: Q<i32>) -> Q<i32> {\n        x + x\n    }\n}\n";
-//! let mut diags = ccl_syntax::Diags::default();
-//! let file = ccl_syntax::parse_file("kernels.rs", text, &mut diags);
-//! let module = &file.blocks[0].module;
-//! ccl_syntax::check(module, &mut diags);
-//! assert_eq!(diags.render(&file.source), "");
-//! assert_eq!(ccl_syntax::decode(&ccl_syntax::encode(module)).as_ref(), Ok(module));
-//! assert_eq!(file.print(), text);
-//! ```
+#![doc = include_str!("../README.md")]
 
 pub mod source;
 

@@ -108,7 +108,7 @@ refused! {
     SelfParam = "`self`", "take the value as a named parameter", "fn f(self) {}";
     ParamPattern = "a pattern as parameter", "name the parameter and take it apart with `let (a, b) = ..`", "fn f((a, b): (i32, i32)) {}";
     // ---- types ----
-    Dyn = "`dyn` and `impl` types", "use a concrete type: the array has no indirect calls", "fn f(x: &dyn Fn) {}";
+    Dyn = "a `dyn` or `impl` type", "use a concrete type: the array has no indirect calls", "fn f(x: &dyn Fn) {}";
     RawPointer = "a raw pointer", "use `&Ocm<..>` or `&mut Lrm<..>`: memories are types", "fn f(x: *const i32) {}";
     FnPointer = "a function pointer", "call the function by name: the array has no indirect calls", "fn f(x: fn(i32) -> i32) {}";
     Slice = "a slice type", "give the extent: `[T; N]` or `Lrm<T, N>`", "fn f(x: &[i32]) {}";
@@ -123,13 +123,13 @@ refused! {
     LetUninit = "`let` without a value", "bind it with its first value: `let mut a = 0;`", "fn f() { let a: i32; }";
     // ---- expressions ----
     Match = "`match`", "use `if` / `else if`, or `lookup` in a table", "fn f(x: i32) { match x { 0 => {} _ => {} } }";
-    IfLet = "`if let` and `while let`", "compare with `==`, or take the valid bit of a tuple: `let (v, ok) = ..`", "fn f(x: i32) { if let 0 = x { } }";
+    IfLet = "`if let` or `while let`", "compare with `==`, or take the valid bit of a tuple: `let (v, ok) = ..`", "fn f(x: i32) { if let 0 = x { } }";
     Loop = "`loop`", "use `for i in 0..n { .. }`, or `while` with `#[bound(n)]`", "fn f() { loop { } }";
     Label = "a label", "put the inner loop into a `fn` and `return`", "fn f() { 'a: for i in 0..4 { } }";
     BreakValue = "`break` with a value", "assign to a `let mut` before `break`", "fn f(x: i32) { for i in 0..4 { break x; } }";
     Closure = "a closure", "write the loop, or a `fn` with `#[inline]`", "fn f(x: i32) { let g = |a| a + x; }";
     UnsafeBlock = "`unsafe { .. }`", "leave it out: everything in a kernel is checked", "fn f() { unsafe { } }";
-    AsyncBlock = "`async` and `await`", "leave it out: `.wait()` ends a flow", "fn f(x: i32) { let a = x.await; }";
+    AsyncBlock = "`async` or `await`", "leave it out: `.wait()` ends a flow", "fn f(x: i32) { let a = x.await; }";
     ConstBlock = "`const { .. }`", "use a `const` item", "fn f() { let a = const { 3 }; }";
     Try = "`?`", "nothing in a kernel returns an error: state what must hold with `assert!`", "fn f(x: i32) { let a = x?; }";
     Str = "a string", "strings stand only in attributes and in `assert!`", "fn f() { let a = \"text\"; }";
@@ -148,7 +148,7 @@ refused! {
     Macro = "a macro inside an expression", "`probe!` and `assert!` are statements, other macros are not known", "fn f(x: i32) { let a = 1 + vec![x]; }";
     RawRef = "`&raw`", "use `&` or `&mut`", "fn f(x: i32) { let a = &raw const x; }";
     Underscore = "`_` as a value", "write `let _ = value;`", "fn f(x: i32) { let a = 1 + _; }";
-    MoveYield = "`move`, `yield` and other reserved words", "choose another name", "fn f(x: i32) { let a = yield; }";
+    MoveYield = "a reserved word as a name", "choose another name", "fn f(x: i32) { let a = yield; }";
     RawName = "a raw name", "choose a name that is no keyword", "fn f(r#type: i32) {}";
 }
 

@@ -252,8 +252,12 @@ impl<'a> Parser<'a> {
         self.expected_at(self.span(), what)
     }
     fn expected_at(&mut self, span: Span, what: &str) -> Failed {
-        let message = format!("expected {what}, found {}", self.found());
-        self.diags.error(Code::Expected, span, message);
+        // What follows a bracket that was never closed has been reported with the bracket.
+        let is_mended = |close: &Token| matches!(close.kind, Kind::Close(_)) && close.span.start == close.span.end;
+        if !self.tokens.get(self.end).is_some_and(is_mended) {
+            let message = format!("expected {what}, found {}", self.found());
+            self.diags.error(Code::Expected, span, message);
+        }
         Failed
     }
     /// Reports a construct that the language does not have, at the cursor.

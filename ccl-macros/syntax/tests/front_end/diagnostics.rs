@@ -48,11 +48,11 @@ fn four_mistakes_in_one_kernel_are_four_errors() {
                     total = 5;
                     y.at(t).stroe(a);
                 }
-                loop { break; }
             }
         }";
     let (diags, source) = check(text);
     let all: Vec<String> = diags.iter().map(|d| d.render(&source)).collect();
+    assert_eq!(diags.len(), 4, "{}", all.join("\n"));
     insta::assert_snapshot!("four_mistakes", all.join("\n"));
 }
 

@@ -1,13 +1,12 @@
 //! A tree as formatted Rust, as rustfmt would lay it out at a width of 120: `parse(print(tree)) == tree`, and the same tree
 //! gives the same text. Parentheses are written where the tree needs them.
 //!
-//! Statements stand on lines of their own; the layout inside one is decided by a small document algebra (`Doc`).
+//! Statements stand on lines of their own; `layout.rs` decides where one is broken.
+
+mod layout;
 
 use crate::ast::*;
-
-/// Widest line.
-pub const WIDTH: usize = 120;
-const INDENT: usize = 4;
+use layout::{Doc, INDENT, cat, group, nest, render, text};
 
 /// Prints the items of a module.
 pub fn print(module: &Module) -> String {
@@ -53,104 +52,6 @@ fn print_at(module: &Module, indent: usize) -> String {
         last = Some(item);
     }
     out
-}
-
-/// A layout to be decided.
-enum Doc {
-    Text(String),
-    /// A line break in a broken group, otherwise the text.
-    Line(&'static str),
-    /// A line break.
-    Hard,
-    Cat(Vec<Doc>),
-    /// Further lines are indented by so much more.
-    Nest(usize, Box<Doc>),
-    /// On one line if it fits.
-    Group(Box<Doc>),
-    /// Text only where the group is broken.
-    IfBroken(&'static str),
-}
-
-fn text(text: impl Into<String>) -> Doc {
-    Doc::Text(text.into())
-}
-fn cat(docs: impl IntoIterator<Item = Doc>) -> Doc {
-    Doc::Cat(docs.into_iter().collect())
-}
-fn group(doc: Doc) -> Doc {
-    Doc::Group(Box::new(doc))
-}
-fn nest(doc: Doc) -> Doc {
-    Doc::Nest(INDENT, Box::new(doc))
-}
-
-/// Lays out a document; the first line begins at column `column`.
-fn render(doc: &Doc, column: usize) -> String {
-    let mut out = String::new();
-    let mut column = column;
-    let mut todo = vec![(0usize, false, doc)];
-    while let Some((indent, flat, doc)) = todo.pop() {
-        match doc {
-            Doc::Text(text) => {
-                out += text;
-                column += text.chars().count();
-            }
-            Doc::Line(text) if flat => {
-                out += text;
-                column += text.len();
-            }
-            Doc::Line(_) | Doc::Hard => {
-                out.truncate(out.trim_end_matches(' ').len());
-                out.push('\n');
-                out.extend(std::iter::repeat_n(' ', indent));
-                column = indent;
-            }
-            Doc::Cat(docs) => todo.extend(docs.iter().rev().map(|doc| (indent, flat, doc))),
-            Doc::Nest(by, doc) => todo.push((indent + by, flat, doc)),
-            Doc::Group(doc) => {
-                let flat = flat || fits(doc, WIDTH.saturating_sub(column), &todo);
-                todo.push((indent, flat, doc));
-            }
-            Doc::IfBroken(text) => {
-                if !flat {
-                    out += text;
-                    column += text.len();
-                }
-            }
-        }
-    }
-    out
-}
-
-/// Whether a group fits on the rest of the line, together with what follows it up to the next possible break. Looks at a
-/// bounded piece of the document, so that layout takes linear time.
-fn fits(doc: &Doc, room: usize, behind: &[(usize, bool, &Doc)]) -> bool {
-    let mut room = room as isize;
-    let mut todo = vec![(true, true, doc)];
-    let mut behind = behind.iter().rev();
-    for _ in 0..16 * WIDTH {
-        let (inside, flat, doc) = match todo.pop() {
-            Some(next) => next,
-            None => match behind.next() {
-                Some((_, flat, doc)) => (false, *flat, *doc),
-                None => return true,
-            },
-        };
-        match doc {
-            Doc::Text(text) => room -= text.chars().count() as isize,
-            Doc::Line(text) if flat => room -= text.len() as isize,
-            Doc::Line(_) => return true,
-            // A forced break inside breaks the group; one behind it ends the line.
-            Doc::Hard => return !inside,
-            Doc::Cat(docs) => todo.extend(docs.iter().rev().map(|doc| (inside, flat, doc))),
-            Doc::Nest(_, doc) | Doc::Group(doc) => todo.push((inside, flat, doc)),
-            Doc::IfBroken(_) => {}
-        }
-        if room < 0 {
-            return false;
-        }
-    }
-    false
 }
 
 /// `open a, b close`: on one line, or one a line with a comma behind each.

@@ -1,5 +1,11 @@
 //! Names: what each one means, and the rules that need no more than that. Unknown, doubled and misused names, assignment to
 //! what is not `mut`, counts of arguments, members, jumps outside loops, recursion, computed extents.
+//! This file declares names and walks the tree; the rules are beside it.
+
+mod assign;
+mod calls;
+mod recursion;
+mod types;
 
 use std::collections::HashMap;
 
@@ -44,19 +50,6 @@ impl Names {
         self.defs.get(&path.id.0).copied()
     }
 }
-
-/// Methods of scalars and constants, beside those of the table: the standard library's.
-const SCALAR_METHODS: &[(&str, usize)] = &[
-    ("min", 1),
-    ("max", 1),
-    ("abs", 0),
-    ("clamp", 2),
-    ("div_ceil", 1),
-    ("next_multiple_of", 1),
-    ("ilog2", 0),
-    ("pow", 1),
-    ("is_power_of_two", 0),
-];
 
 /// Resolves the names of a module.
 pub(super) fn resolve(module: &Module, diags: &mut Diags) -> Names {
@@ -329,61 +322,6 @@ impl<'a> Resolver<'a, '_> {
         }
     }
 
-    // ---- assignment ----
-
-    /// Checks that the left side of an assignment may change.
-    fn assigned(&mut self, place: &'a Expr) {
-        let (mut root, mut through) = (place, false);
-        loop {
-            match &root.kind {
-                ExprKind::Index { base, .. } => (root, through) = (base, true),
-                ExprKind::Unary { op: UnOp::Deref, arg } => (root, through) = (arg, true),
-                ExprKind::Field { base, .. } => root = base,
-                _ => break,
-            }
-        }
-        self.may_change(root, through, "assigned");
-    }
-
-    fn may_change(&mut self, root: &'a Expr, through: bool, what: &str) {
-        let ExprKind::Path(path) = &root.kind else { return };
-        let Some(name) = path.as_name() else { return };
-        let Some(entry) = self.find(&name.name) else { return };
-        let is_reference = match entry.access {
-            Access::Mutable => return,
-            // That a function is no value has been said.
-            Access::Fixed if matches!(entry.def, Def::Unknown | Def::Fn(_)) => return,
-            Access::Fixed => {
-                let message = format!("`{}` is no variable and cannot be {what}", name.name);
-                let diag = Diag::new(Code::Immutable, root.span, message).note_at(entry.span, "declared here");
-                return self.diags.push(diag);
-            }
-            Access::Immutable { ty: Some(Ty { kind: TyKind::Ref { mutable, .. }, .. }), .. } => *mutable,
-            Access::Immutable { ty: Some(_), .. } => false,
-            // A value of unknown type may be a reference, one that is made here is not.
-            Access::Immutable { ty: None, value } => !value.is_some_and(is_made_here),
-        };
-        if through && is_reference {
-            return;
-        }
-        let is_shared = matches!(
-            entry.access,
-            Access::Immutable { ty: Some(Ty { kind: TyKind::Ref { mutable: false, .. }, .. }), .. }
-        );
-        let help = match (through, entry.def) {
-            (true, Def::Param(_)) if is_shared => format!("declare it as `{}: &mut ..`", name.name),
-            (false, Def::Param(_)) if is_reference && what != "assigned" => {
-                format!("it is a `&mut` reference already: pass `{}`", name.name)
-            }
-            (false, Def::Param(_)) if is_reference => format!("assign what it refers to: `*{} = ..`", name.name),
-            (_, Def::Param(_)) => format!("declare it as `mut {}: ..`", name.name),
-            _ => format!("declare it as `let mut {}`", name.name),
-        };
-        let message = format!("`{}` is immutable and cannot be {what}", name.name);
-        let diag = Diag::new(Code::Immutable, root.span, message).note_at(entry.span, "declared here").help(help);
-        self.diags.push(diag);
-    }
-
     // ---- expressions ----
 
     fn expr(&mut self, expr: &'a Expr) {
@@ -460,123 +398,6 @@ impl<'a> Resolver<'a, '_> {
         };
         let message = format!("`{}` {message}, not a value", path.text());
         self.diags.push(Diag::new(Code::WrongKind, path.span, message).help(help));
-    }
-
-    fn call(&mut self, callee: &'a Path, n_args: usize) {
-        let name = callee.text();
-        let n_generics = callee.last().args.len();
-        match self.path(callee) {
-            Def::Fn(id) => {
-                let Some(index) = self.fns.iter().position(|f| f.name.id.0 == id.0) else { return };
-                let function = self.fns[index];
-                self.calls.push((self.caller, index, callee.span));
-                let wanted = (function.params.len(), function.generics.len());
-                let declared = function.name.name.span;
-                self.count(&name, callee.span, (n_args, n_generics), wanted, Some(declared), None);
-            }
-            Def::Builtin(builtin) => match builtin.arity() {
-                Some(wanted) if builtin.kind != BuiltinKind::Method => {
-                    // `Lrm::<i8, 4>::new`: the arguments belong to the type.
-                    let given = if builtin.kind == BuiltinKind::Associated {
-                        callee.segments[0].args.len()
-                    } else {
-                        n_generics
-                    };
-                    self.count(&name, callee.span, (n_args, given), wanted, None, Some(builtin.signature));
-                }
-                _ => {
-                    let message = format!("`{name}` is no function");
-                    let help = format!("it means `{}`", builtin.signature);
-                    self.diags.push(Diag::new(Code::WrongKind, callee.span, message).help(help));
-                }
-            },
-            def @ (Def::Local(_) | Def::Param(_) | Def::ConstParam(_) | Def::Const(_)) => {
-                let what = if matches!(def, Def::Const(_)) { "constant" } else { "value" };
-                let message = format!("`{name}` is a {what}, not a function");
-                self.diags.error(Code::WrongKind, callee.span, message);
-            }
-            Def::Import(_) | Def::External | Def::Unknown => {}
-        }
-    }
-
-    /// Checks the counts (arguments, generic arguments) of a call.
-    fn count(
-        &mut self,
-        name: &str,
-        span: Span,
-        given: (usize, usize),
-        wanted: (usize, usize),
-        declared: Option<Span>,
-        signature: Option<&str>,
-    ) {
-        let message = if given.0 != wanted.0 {
-            format!("`{name}` takes {}, {} given", counted(wanted.0, "argument"), given.0)
-        } else if given.1 != wanted.1 && given.1 != 0 {
-            format!("`{name}` takes {}, {} given", counted(wanted.1, "generic argument"), given.1)
-        } else {
-            return;
-        };
-        let mut diag = Diag::new(Code::ArgumentCount, span, message);
-        if let Some(declared) = declared {
-            diag = diag.note_at(declared, format!("`{name}` is declared here"));
-        }
-        if let Some(signature) = signature {
-            diag = diag.help(format!("it is `{signature}`"));
-        }
-        self.diags.push(diag);
-    }
-
-    fn method(&mut self, name: &'a Ident, n_generics: usize, n_args: usize) {
-        let rows: Vec<&Builtin> =
-            BUILTINS.iter().filter(|b| b.kind == BuiltinKind::Method && b.name == name.name).collect();
-        let scalar = SCALAR_METHODS.iter().find(|(method, _)| *method == name.name);
-        if rows.is_empty() && scalar.is_none() {
-            let methods = BUILTINS.iter().filter(|b| b.kind == BuiltinKind::Method).map(|b| b.name);
-            let diag = Diag::new(Code::UnknownMethod, name.span, format!("no type has a method `{}`", name.name));
-            let near = nearest(&name.name, methods.chain(SCALAR_METHODS.iter().map(|(name, _)| *name)));
-            let function = named(&name.name, &[BuiltinKind::Function]);
-            self.diags.push(match (near, function) {
-                (_, Some(function)) => diag.help(format!("it is a function: `{}`", function.signature)),
-                (Some(near), None) => diag.help(format!("did you mean `{near}`?")),
-                (None, None) => diag,
-            });
-            return;
-        }
-        let fits = |b: &&Builtin| b.arity().is_some_and(|(p, g)| p == n_args && (n_generics == 0 || g == n_generics));
-        if rows.iter().any(fits) || scalar.is_some_and(|(_, n)| *n == n_args && n_generics == 0) {
-            return;
-        }
-        let (wanted, signature) = match (rows.first(), scalar) {
-            (Some(row), _) => (row.arity().unwrap_or_default(), Some(row.signature)),
-            (None, Some((_, n))) => ((*n, 0), None),
-            (None, None) => unreachable!("one of them was found"),
-        };
-        self.count(&name.name, name.span, (n_args, n_generics), wanted, None, signature);
-    }
-
-    fn member(&mut self, member: &'a Ident) {
-        if member.name.starts_with(|c: char| c.is_ascii_digit()) {
-            return;
-        }
-        let methods = BUILTINS.iter().filter(|b| b.kind == BuiltinKind::Method);
-        let diag = Diag::new(Code::UnknownField, member.span, format!("there is no member `{}`", member.name));
-        let diag = match nearest(&member.name, methods.clone().map(|b| b.name)) {
-            Some(near) if near == member.name => {
-                let row = methods.clone().find(|b| b.name == near).expect("it came from there");
-                diag.help(format!("it is a method: `.{}`", row.signature))
-            }
-            Some(near) => diag.help(format!("did you mean the method `{near}`?")),
-            None => {
-                let starts = methods.map(|b| b.name).filter(|name| name.starts_with(&member.name));
-                let mut starts: Vec<&str> = starts.collect();
-                starts.dedup();
-                match starts.as_slice() {
-                    [] => diag.help("tuples have numbered members: `.0`"),
-                    names => diag.help(format!("methods that begin so: `{}`", names.join("`, `"))),
-                }
-            }
-        };
-        self.diags.push(diag);
     }
 
     // ---- paths ----
@@ -660,173 +481,9 @@ impl<'a> Resolver<'a, '_> {
         self.diags.push(diag);
         Def::Unknown
     }
-
-    // ---- types ----
-
-    fn ty(&mut self, ty: &'a Ty) {
-        match &ty.kind {
-            TyKind::Path(path) => self.type_path(path),
-            TyKind::Ref { target, .. } => self.ty(target),
-            TyKind::Array { elem, len } => {
-                self.ty(elem);
-                self.extent(len);
-            }
-            TyKind::Tuple(elems) => elems.iter().for_each(|elem| self.ty(elem)),
-        }
-    }
-
-    fn type_path(&mut self, path: &'a Path) {
-        path.segments.iter().for_each(|segment| self.generic_args(&segment.args));
-        let def = match path.segments.as_slice() {
-            [segment] => self.single_type(&segment.name, segment.args.len()),
-            [first, ..] if first.name.name.starts_with(char::is_uppercase) => {
-                self.unknown(&first.name, "type", TYPE_KINDS, Code::UnknownName)
-            }
-            _ => Def::External,
-        };
-        self.names.defs.insert(path.id.0, def);
-    }
-
-    fn single_type(&mut self, name: &'a Ident, n_args: usize) -> Def {
-        if let Some(builtin) = named(&name.name, TYPE_KINDS) {
-            let wanted = type_arity(builtin.name);
-            if n_args != wanted {
-                let message = format!("`{}` takes {}, {n_args} given", name.name, counted(wanted, "generic argument"));
-                let help = format!("it is `{}`", builtin.signature);
-                self.diags.push(Diag::new(Code::ArgumentCount, name.span, message).help(help));
-            }
-            return Def::Builtin(builtin);
-        }
-        match self.find(&name.name).map(|entry| entry.def) {
-            Some(def @ (Def::Import(_) | Def::Unknown)) => def,
-            Some(_) => {
-                self.diags.error(Code::WrongKind, name.span, format!("`{}` is a value, not a type", name.name));
-                Def::Unknown
-            }
-            None => self.unknown(name, "type", TYPE_KINDS, Code::UnknownName),
-        }
-    }
-
-    fn generic_args(&mut self, args: &'a [GenericArg]) {
-        for arg in args {
-            match arg {
-                GenericArg::Infer(_) => {}
-                GenericArg::Const(value) => self.extent(value),
-                GenericArg::Ty(ty) => match &ty.kind {
-                    // A single name may be a value: a const parameter or a constant.
-                    TyKind::Path(path)
-                        if path.as_name().is_some_and(|n| {
-                            named(&n.name, TYPE_KINDS).is_none()
-                                && (self.find(&n.name).is_some() || is_constant(&n.name))
-                        }) =>
-                    {
-                        let name = path.as_name().expect("the guard says so");
-                        let def = self.single(name);
-                        self.names.defs.insert(path.id.0, def);
-                        if let Def::Local(_) | Def::Param(_) | Def::Fn(_) = def {
-                            let message = format!("`{}` is no constant, so it is no generic argument", name.name);
-                            self.diags.error(Code::WrongKind, name.span, message);
-                        }
-                    }
-                    _ => self.ty(ty),
-                },
-            }
-        }
-    }
-
-    /// An extent or other constant argument: a const parameter stands alone or not at all, as stable Rust wants it.
-    fn extent(&mut self, value: &'a Expr) {
-        let before = self.const_param_uses;
-        self.expr(value);
-        let is_bare = matches!(&value.kind, ExprKind::Path(path) if path.as_name().is_some());
-        if self.const_param_uses > before && !is_bare {
-            let message = format!("`{}` is computed from a const parameter", crate::print::print_expr(value));
-            let diag = Diag::new(Code::DerivedExtent, value.span, message)
-                .help("make it a const parameter of its own and state with `assert!` how they hang together");
-            self.diags.push(diag);
-        }
-    }
-
-    // ---- the calls ----
-
-    /// Reports each circle of calls once, at a call that closes it.
-    fn no_recursion(&mut self) {
-        let mut callees: Vec<Vec<(usize, Span)>> = vec![Vec::new(); self.fns.len()];
-        for (caller, callee, span) in &self.calls {
-            callees[*caller].push((*callee, *span));
-        }
-        // 0 not seen, 1 on the way, 2 done; the way is explicit, since there may be any number of functions.
-        let mut state = vec![0u8; self.fns.len()];
-        for start in 0..self.fns.len() {
-            if state[start] != 0 {
-                continue;
-            }
-            state[start] = 1;
-            let mut way = vec![(start, 0)];
-            while let Some((function, next)) = way.last_mut() {
-                let Some((callee, span)) = callees[*function].get(*next).copied() else {
-                    state[*function] = 2;
-                    way.pop();
-                    continue;
-                };
-                *next += 1;
-                match state[callee] {
-                    0 => {
-                        state[callee] = 1;
-                        way.push((callee, 0));
-                    }
-                    1 => {
-                        let first = way.iter().position(|(f, _)| *f == callee).expect("it is on the way");
-                        let circle: Vec<usize> = way[first..].iter().map(|(f, _)| *f).chain([callee]).collect();
-                        let names: Vec<&str> = circle.iter().map(|f| self.fns[*f].name.name.name.as_str()).collect();
-                        let message = format!("`{}` calls itself: {}", names[0], names.join(" -> "));
-                        let diag = Diag::new(Code::Recursion, span, message)
-                            .note_at(self.fns[callee].name.name.span, "declared here")
-                            .help("the array has no stack; write a loop");
-                        self.diags.push(diag);
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
 }
 
 /// Whether it is the type of instances.
 pub(super) fn is_kernel(ty: &Ty) -> bool {
     matches!(&ty.kind, TyKind::Path(path) if path.as_name().is_some_and(|name| name.name == "Kernel"))
-}
-
-/// Whether a value is new rather than a reference to something else, as far as its form tells.
-fn is_made_here(value: &Expr) -> bool {
-    matches!(
-        value.kind,
-        ExprKind::Lit(_)
-            | ExprKind::Binary { .. }
-            | ExprKind::Cast { .. }
-            | ExprKind::Tuple(_)
-            | ExprKind::Array(_)
-            | ExprKind::Repeat { .. }
-            | ExprKind::Range { .. }
-            | ExprKind::Call { .. }
-            | ExprKind::Ref { mutable: false, .. }
-    )
-}
-
-/// Number of generic arguments of a type of the language.
-fn type_arity(name: &str) -> usize {
-    let signature = named(name, TYPE_KINDS).map_or("", |builtin| builtin.signature);
-    signature.split_once('<').map_or(0, |(_, args)| args.split(',').count())
-}
-
-fn is_constant(name: &str) -> bool {
-    named(name, &[BuiltinKind::Constant]).is_some()
-}
-
-fn counted(n: usize, what: &str) -> String {
-    match n {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
