@@ -54,7 +54,15 @@ macro_rules! nodes {
             }
             fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 r.nested(|r| match r.byte()? {
-                    $( $tag => Ok(Self::$V $( ({ let $x: $X = Node::read(r)?; $x }) )? $( { $( $f: Node::read(r)?, )* } )?), )*
+                    // A function a variant: the stack of a level holds the fields of one, not of all.
+                    $( $tag => {
+                        let read = |_r: &mut Reader<'_>| -> Result<Self, DecodeError> {
+                            Ok(Self::$V
+                                $( ({ let $x: $X = Node::read(_r)?; $x }) )?
+                                $( { $( $f: Node::read(_r)?, )* } )?)
+                        };
+                        read(r)
+                    } )*
                     tag => Err(DecodeError::Tag { node: stringify!($E), tag }),
                 })
             }

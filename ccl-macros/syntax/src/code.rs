@@ -47,10 +47,10 @@ codes! {
     /// The grammar wants something else here. The statement is dropped, the ones around it are still checked.
     3 Expected = "something else expected",
         before "fn f(x: i32) {\n    let a x;\n}", after "fn f(x: i32) {\n    let a = x;\n}";
-    /// Expressions, types and blocks nest, and operators chain, at most 100 and 200 deep, so that no input can exhaust the
+    /// Expressions, types and blocks nest, and operators chain, at most 64 and 128 deep, so that no input can exhaust the
     /// stack of the compiler.
     4 TooDeep = "nested too deep",
-        before "fn f(x: i32) {\n    let a = -----------------------------------------------------------------------------------------------------x;\n}",
+        before "fn f(x: i32) {\n    let a = -----------------------------------------------------------------x;\n}",
         after "fn f(x: i32) {\n    let a = x;\n}";
     /// A construct of Rust that the language does not have. `docs/subset.md` lists what it has, and for every other construct
     /// what to write instead.

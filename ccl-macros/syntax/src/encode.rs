@@ -18,8 +18,9 @@ use crate::source::{Pos, Span};
 /// Version of the format; changes with every change of a node.
 pub const VERSION: u8 = 1;
 const MAGIC: &[u8; 4] = b"CCLA";
-/// Deepest nesting of enum nodes that is read. What the parser makes stays below it.
-const MAX_NESTING: u32 = 2048;
+/// Deepest nesting of enum nodes that is read. Each level of height has at most two, a generic argument and its type, and the
+/// statement or item around them a few more.
+const MAX_NESTING: u32 = 2 * crate::parse::MAX_HEIGHT + 50;
 
 /// Encodes a module.
 pub fn encode(module: &Module) -> Vec<u8> {
@@ -403,6 +404,19 @@ mod tests {
         }
         assert_eq!(decode(b"CCLA\x09"), Err(DecodeError::Version { found: 9 }));
         assert_eq!(decode(b"MZ"), Err(DecodeError::Magic));
+    }
+
+    #[test]
+    fn nesting_without_end_is_an_error() {
+        let mut module = sample();
+        let crate::ast::ItemKind::Fn(function) = &mut module.items[0].kind else { panic!("a function") };
+        let tail = function.body.tail.take().expect("a value");
+        let deep = (0..MAX_NESTING).fold(tail, |arg, _| {
+            let kind = crate::ast::ExprKind::Unary { op: crate::ast::UnOp::Neg, arg };
+            Box::new(crate::ast::Expr { id: NodeId::default(), kind, span: Span::default() })
+        });
+        function.body.tail = Some(deep);
+        assert_eq!(decode(&encode(&module)), Err(DecodeError::Nesting));
     }
 
     #[test]

@@ -22,10 +22,11 @@ use crate::source::Span;
 use crate::subset::Refused;
 use token::{Delim, Kind, Token};
 
-/// Deepest nesting of brackets, operators and types.
-pub const MAX_DEPTH: u32 = 100;
+/// Deepest nesting of brackets, operators and types. An unoptimised build, which is what users' macros are, takes some 12 kB of
+/// stack a level here, and threads have 2 MB.
+pub const MAX_DEPTH: u32 = 64;
 /// Greatest height of an expression or block; more than [`MAX_DEPTH`] because operators and methods chain.
-pub const MAX_HEIGHT: u32 = 200;
+pub const MAX_HEIGHT: u32 = 128;
 
 /// Something could not be read and has been reported.
 #[derive(Clone, Copy, Debug)]

@@ -77,8 +77,9 @@ fn the_deepest_tree_is_fine_everywhere() {
         format!("{}x", "x + ".repeat(n)),
         format!("x{}", ".min(x)".repeat(n)),
         format!("x{}", " as i32".repeat(n)),
-        format!("{}{{ x }}", "if x > 0 { x } else ".repeat(90)),
-        format!("{}x{}", "{ ".repeat(90), " }".repeat(90)),
+        format!("{}{{ x }}", "if x > 0 { x } else ".repeat(55)),
+        format!("{}x{}", "{ ".repeat(55), " }".repeat(55)),
+        format!("x as {}i32{}", "Q<".repeat(28), ">".repeat(28)),
         format!("{}x{}{}", "(".repeat(40), " + x)".repeat(40), " + x".repeat(n - 50)),
     ];
     for chain in chains {
