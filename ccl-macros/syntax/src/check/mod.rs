@@ -1,0 +1,30 @@
+//! What must hold of a tree beyond its grammar. One file a concern, one small function a rule; all of them report and none of
+//! them stops the others.
+//!
+//! `names.rs` resolves names and counts arguments, `consts.rs` evaluates constants and instances. Types, formats, flows and
+//! budgets are not checked yet.
+
+mod consts;
+mod names;
+
+use crate::ast::Module;
+use crate::diag::Diags;
+
+pub use consts::Instance;
+pub use names::{Def, Names};
+
+/// What was found out about a module.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// What each name means.
+    pub names: Names,
+    /// The instances whose arguments are known.
+    pub instances: Vec<Instance>,
+}
+
+/// Checks a module; findings are in `diags`. What could not be checked because of an error is missing from the result.
+pub fn check(module: &Module, diags: &mut Diags) -> Checked {
+    let names = names::resolve(module, diags);
+    let instances = consts::check(module, diags);
+    Checked { names, instances }
+}

@@ -1,0 +1,157 @@
+//! The table of error codes: name, what is wrong, a text that has the error and the same text mended. `docs/errors.md` is
+//! generated from it, and a test runs every example.
+
+use std::fmt;
+
+/// An explained code.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeInfo {
+    /// The code.
+    pub code: Code,
+    /// Short title.
+    pub title: &'static str,
+    /// What it means and why it is an error.
+    pub prose: &'static str,
+    /// A text with this error.
+    pub before: &'static str,
+    /// The text mended.
+    pub after: &'static str,
+}
+
+macro_rules! codes {
+    ($( $(#[doc = $prose:literal])* $number:literal $Code:ident = $title:literal, before $before:literal, after $after:literal; )*) => {
+        /// Kind of a diagnostic.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u16)]
+        pub enum Code { $( $(#[doc = $prose])* $Code = $number, )* }
+
+        impl Code {
+            /// Every code, explained, in the order of the numbers.
+            pub const TABLE: &'static [CodeInfo] = &[ $( CodeInfo {
+                code: Code::$Code, title: $title, prose: concat!($($prose, "\n"),*), before: $before, after: $after,
+            }, )* ];
+        }
+    };
+}
+
+// C00 text, C01 subset of Rust, C02 names, C03 constants. Types, formats, flows and budgets follow from C04 on. The numbers
+// are written without leading zeros: 201 is C0201.
+codes! {
+    /// A bracket has no partner. The place is the bracket that stays open, or the one too many; what follows is read as if
+    /// the missing one stood there.
+    1 Unbalanced = "unbalanced bracket",
+        before "fn f(x: i32) {\n    let a = (x + 1;\n}", after "fn f(x: i32) {\n    let a = (x + 1);\n}";
+    /// Something that is no token of Rust, a string, character or comment that never ends, or a number that cannot be read.
+    2 BadToken = "unreadable token",
+        before "const N: usize = 0b12;", after "const N: usize = 0b11;";
+    /// The grammar wants something else here. The statement is dropped, the ones around it are still checked.
+    3 Expected = "something else expected",
+        before "fn f(x: i32) {\n    let a x;\n}", after "fn f(x: i32) {\n    let a = x;\n}";
+    /// Expressions, types and blocks nest, and operators chain, at most 64 and 128 deep, so that no input can exhaust the
+    /// stack of the compiler.
+    4 TooDeep = "nested too deep",
+        before "fn f(x: i32) {\n    let a = -----------------------------------------------------------------x;\n}",
+        after "fn f(x: i32) {\n    let a = x;\n}";
+    /// A construct of Rust that the language does not have. `docs/subset.md` lists what it has, and for every other construct
+    /// what to write instead.
+    101 OutsideSubset = "outside the subset of Rust",
+        before "fn f(x: i32) {\n    loop {\n        break;\n    }\n}", after "fn f(x: i32) {\n    for i in 0..8 {\n        break;\n    }\n}";
+    /// An attribute that the language does not have, or with other arguments than it takes.
+    102 BadAttribute = "unknown or malformed attribute",
+        before "#[regoin(\"stem\")]\nfn f() {}", after "#[region(\"stem\")]\nfn f() {}";
+    /// An attribute on something that it says nothing about, or twice on one thing.
+    103 MisplacedAttribute = "misplaced attribute",
+        before "#[bound(4)]\nfn f() {}", after "fn f(n: i32) {\n    #[bound(4)]\n    while n < 3 {}\n}";
+    /// A macro other than `probe!` and `assert!`.
+    104 UnknownMacro = "unknown macro",
+        before "fn f(x: i32) {\n    println!(x);\n}", after "fn f(x: i32) {\n    probe!(x);\n}";
+    /// The left side of an assignment names no place: places are names, elements of places and what a reference refers to.
+    105 NotAPlace = "not a place",
+        before "fn f(x: i32) {\n    x + 1 = 2;\n}", after "fn f(mut x: i32) {\n    x = 2;\n}";
+    /// A `while` loop says how often it can run at most, so that its cost is bounded and a run cannot hang.
+    106 Unbounded = "loop without a bound",
+        before "fn f(mut x: i32) {\n    while x < 9 {\n        x += 1;\n    }\n}",
+        after "fn f(mut x: i32) {\n    #[bound(9)]\n    while x < 9 {\n        x += 1;\n    }\n}";
+    /// A name that nothing declares: no local, parameter, item, import or name of the language.
+    201 UnknownName = "unknown name",
+        before "fn f(width: i32) {\n    let a = widht + 1;\n}", after "fn f(width: i32) {\n    let a = width + 1;\n}";
+    /// A method that no type of the language has.
+    202 UnknownMethod = "unknown method",
+        before "fn f(x: &Ocm<i8, Packed<4, 32, 32>>) {\n    for t in x.tilse() {}\n}",
+        after "fn f(x: &Ocm<i8, Packed<4, 32, 32>>) {\n    for t in x.tiles() {}\n}";
+    /// Two items, parameters or names of one pattern are called the same, or an item takes a name of the language.
+    203 Duplicate = "name declared twice",
+        before "const N: usize = 1;\nconst N: usize = 2;", after "const N: usize = 1;\nconst M: usize = 2;";
+    /// A binding without `mut` is assigned or lent as `&mut`.
+    204 Immutable = "assignment to an immutable binding",
+        before "fn f() {\n    let n = 1;\n    n = 2;\n}", after "fn f() {\n    let mut n = 1;\n    n = 2;\n}";
+    /// A name is used as something it is not: a type as a value, a local as a function, a function as a value.
+    205 WrongKind = "wrong kind of name",
+        before "fn f(n: usize) {\n    let a = n(2);\n}", after "fn f(n: usize) {\n    let a = n * 2;\n}";
+    /// A member without call parentheses. Tuples have numbered members, everything else has methods.
+    206 UnknownField = "no such member",
+        before "fn f(x: &Ocm<i8, Packed<4, 32, 32>>) {\n    x.tiles;\n}",
+        after "fn f(x: &Ocm<i8, Packed<4, 32, 32>>) {\n    for t in x.tiles() {}\n}";
+    /// A call with more or fewer arguments, or generic arguments, than the function has parameters.
+    207 ArgumentCount = "wrong number of arguments",
+        before "fn f(x: i32) -> i32 {\n    min(x)\n}", after "fn f(x: i32) -> i32 {\n    min(x, 7)\n}";
+    /// Functions that call each other in a circle. The array has no stack for them: frames are laid out along the calls.
+    208 Recursion = "recursion",
+        before "fn f(x: i32) -> i32 {\n    f(x - 1)\n}", after "fn f(x: i32) -> i32 {\n    x - 1\n}";
+    /// `break` or `continue` where there is no loop around.
+    209 OutsideLoop = "outside a loop",
+        before "fn f() {\n    break;\n}", after "fn f() {\n    for i in 0..4 {\n        break;\n    }\n}";
+    /// An `#[instance]` that is no `const NAME: Kernel = kernel::<arguments>;`, names no kernel of this block, or has another
+    /// number of arguments than the kernel has const parameters.
+    210 BadInstance = "malformed instance",
+        before "#[kernel]\npub fn scale<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>) {}\n#[instance(target = QC_U)]\npub const SCALE: Kernel = scale::<32>;",
+        after "#[kernel]\npub fn scale<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>) {}\n#[instance(target = QC_U)]\npub const SCALE: Kernel = scale::<32, 64>;";
+    /// A generic argument computed from const parameters. Stable Rust has no types such as `Lrm<i8, { C / 4 }>`: the extent
+    /// becomes a const parameter of its own, and an `assert!` states how they hang together.
+    211 DerivedExtent = "computed generic argument",
+        before "fn f<const C: usize>(x: &Lrm<i8, { C / 4 }>) {}",
+        after "fn f<const C: usize, const C4: usize>(x: &Lrm<i8, C4>) {\n    assert!(C4 == C / 4);\n}";
+    /// A value that cannot be computed before the kernel runs where a constant is needed.
+    301 NotConst = "not a constant",
+        before "const N: usize = q_row();", after "const N: usize = 32;";
+    /// A constant outside the range of its type.
+    302 ConstOverflow = "constant overflows",
+        before "const N: u8 = 16 * 16;", after "const N: u16 = 16 * 16;";
+    /// A constant divided by zero, or a shift by as many bits as the type has or more.
+    303 ConstDivision = "division by zero",
+        before "const N: usize = 8 / (4 - 4);", after "const N: usize = 8 / 4;";
+    /// Constants defined by each other in a circle.
+    304 ConstCycle = "constants in a circle",
+        before "const A: usize = B + 1;\nconst B: usize = A - 1;", after "const A: usize = 5;\nconst B: usize = A - 1;";
+    /// Operands of a constant expression of unlike types, or of a type that the operator does not take.
+    305 ConstType = "constant of the wrong type",
+        before "const N: usize = 3 + true;", after "const N: usize = 3 + 1;";
+    /// An index beyond the end of a constant array.
+    306 ConstIndex = "index out of range",
+        before "const T: [i32; 2] = [1, 2];\nconst N: i32 = T[2];", after "const T: [i32; 2] = [1, 2];\nconst N: i32 = T[1];";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "C{:04}", *self as u16)
+    }
+}
+
+/// The page `docs/errors.md`.
+pub fn errors_page() -> String {
+    let mut page = String::from(
+        "# Error codes of `ccl!`\n\nGenerated from `src/code.rs`; `CCL_BLESS=1 cargo test -p ccl-syntax` rewrites it. All of \
+         these come from the macro itself\n(and, with the same text, from kernel files read at run time).\n",
+    );
+    for info in Code::TABLE {
+        page += &format!(
+            "\n## {}: {}\n\n{}\n```rust\n{}\n```\n\nmended:\n\n```rust\n{}\n```\n",
+            info.code,
+            info.title,
+            info.prose.lines().map(|l| format!("{}\n", l.trim())).collect::<String>(),
+            info.before,
+            info.after
+        );
+    }
+    page
+}

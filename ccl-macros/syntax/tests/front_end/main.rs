@@ -1,0 +1,9 @@
+//! Tests of the front end as its users see it: text and tokens in, trees, text and diagnostics out.
+
+mod corpus;
+mod diagnostics;
+mod docs;
+mod limits;
+mod mutation;
+mod random;
+mod support;
