@@ -183,6 +183,8 @@ pub struct Simulator {
     image: Image,
     options: Options,
     machine: Option<Machine>,
+    /// The entry point of the run.
+    entry: String,
     placed: HashMap<String, Placed>,
     ended: Option<Stopped>,
     /// Whether the run has stopped at the next instruction.
@@ -203,7 +205,15 @@ impl Simulator {
         if let Some(path) = options.simd.filter(|path| !path.available()) {
             return Err(SimError::Path { path: path.to_string() });
         }
-        Ok(Self { image: image.clone(), options, machine: None, placed: HashMap::new(), ended: None, stopped: false })
+        Ok(Self {
+            image: image.clone(),
+            options,
+            machine: None,
+            entry: String::new(),
+            placed: HashMap::new(),
+            ended: None,
+            stopped: false,
+        })
     }
 
     /// The image.
@@ -247,6 +257,7 @@ impl Simulator {
                 memory(&mut machine, at.space).slice_mut(at.address, bytes.len()).copy_from_slice(bytes);
             }
         }
+        self.entry = entry.name;
         (self.machine, self.placed, self.ended, self.stopped) = (Some(machine), placed, None, false);
         Ok(())
     }
@@ -344,7 +355,7 @@ impl Simulator {
     pub fn buffer(&self, name: &str) -> Result<&[u8], SimError> {
         let machine = self.machine.as_ref().ok_or(SimError::NotStarted)?;
         let at = self.placed.get(name).ok_or_else(|| SimError::NoParam {
-            entry: "of this run".to_owned(),
+            entry: self.entry.clone(),
             name: name.to_owned(),
             known: list(self.placed.keys().map(String::as_str)),
         })?;

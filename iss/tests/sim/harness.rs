@@ -2,7 +2,7 @@
 
 use iss::builder::{Emit, Program};
 use iss::image::Image;
-use iss::sim::{Arg, Options, Simulator, Stopped, Trap};
+use iss::sim::{Arg, Options, Simulator, Stopped};
 use iss::target::{Param, QC_U, QC_U_NARROW, Target};
 use iss::testing::Rng;
 
@@ -79,14 +79,4 @@ pub fn run(target: &Target, build: impl FnOnce(&mut Program)) -> Simulator {
     let (sim, stopped) = run_image(&program(target, build), Options::default());
     assert_eq!(stopped, Stopped::Halt);
     sim
-}
-
-/// Runs a program that should stop with a trap.
-#[track_caller]
-pub fn trap(target: &Target, build: impl FnOnce(&mut Program)) -> Trap {
-    let (_, stopped) = run_image(&program(target, build), Options::default());
-    match stopped {
-        Stopped::Trap(trap) => *trap,
-        other => panic!("the program should stop with a trap, not {other:?}"),
-    }
 }

@@ -33,6 +33,9 @@ struct At {
     valid: u32,
 }
 
+/// One of the local places.
+type Local = fn(&mut At) -> &mut u32;
+
 impl At {
     /// Places of its own for the first and the second transfer.
     const FIRST: At = At { ocm: 0, ext: 0, slot: 64, index: 68, valid: 72 };
@@ -65,7 +68,7 @@ impl Kind {
         }
     }
     /// Local bytes: which place of `At`, how long, whether they are written.
-    fn local(self) -> Vec<(fn(&mut At) -> &mut u32, u32, bool)> {
+    fn local(self) -> Vec<(Local, u32, bool)> {
         match self {
             FlowIn => vec![(|at| &mut at.slot, 2, true)],
             FlowOut => vec![(|at| &mut at.slot, 2, false)],

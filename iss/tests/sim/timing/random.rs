@@ -175,7 +175,7 @@ impl Writer {
             }
             16 if !self.live.iter().any(|l| l.1 == Engine::Rau) => {
                 if let Some(t) = self.free_token() {
-                    self.script.rau(t, n % 2 == 0);
+                    self.script.rau(t, n.is_multiple_of(2));
                     self.live.push((t, Engine::Rau, 1));
                 }
             }

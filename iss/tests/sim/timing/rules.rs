@@ -32,10 +32,12 @@ fn cost(target: &Target, build: impl FnOnce(&mut Program)) -> u64 {
     cycles(&run(target, build)) - 1
 }
 
+type Emitter = fn(&mut Program);
+
 #[test]
 fn instructions_of_one_cycle() {
     let target = small(8, 8);
-    let all: Vec<(Class, fn(&mut Program))> = vec![
+    let all: Vec<(Class, Emitter)> = vec![
         (Class::Compute, |p| drop_ref(p.nop())),
         (Class::Compute, |p| drop_ref(p.s_mov(s(1), 2))),
         (Class::Compute, |p| drop_ref(p.s_add(s(1), s(2), 2))),
