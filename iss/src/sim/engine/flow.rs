@@ -40,7 +40,7 @@ pub fn tile_cost(walk: &Walk, tile: u32, timing: &Timing) -> TileCost {
     })
 }
 
-/// Dead cycles that go with so many beats of a flow.
+/// Dead cycles that go with so many beats of an engine.
 fn dead_cycles(beats: u64, timing: &Timing) -> u64 {
     match timing.flow_dead_cycle_in as u64 {
         0 | 1 => 0,
@@ -65,8 +65,8 @@ pub struct FlowRun {
     pub retired: u32,
     /// End of the last tile timed, or the end of the start-up.
     at: u64,
-    /// Busy cycles so far, for the dead-cycle rule.
-    beats: u64,
+    /// Cycles of its tiles so far, dead ones included.
+    moving: u64,
     /// Bytes of the tiles timed so far.
     pub bytes: u64,
     /// Region in which it was started.
@@ -107,7 +107,7 @@ impl FlowRun {
             ends: VecDeque::new(),
             retired: 0,
             at: 0,
-            beats: 0,
+            moving: 0,
             bytes: 0,
             grants: VecDeque::new(),
             released: 0,
@@ -138,8 +138,8 @@ impl FlowRun {
         self.grants.push_back(cycle);
     }
 
-    /// Times tiles until `tiles` are done; the engine turned to this flow at `turned`.
-    fn advance(&mut self, tiles: u32, timing: &Timing) -> Result<(), Blocked> {
+    /// Times tiles until `tiles` are done; `beats` are those of the engine, which decide its dead cycles.
+    fn advance(&mut self, tiles: u32, beats: &mut u64, timing: &Timing) -> Result<(), Blocked> {
         while self.timed() < tiles {
             let tile = self.timed();
             let buffer = tile / self.walk.group;
@@ -152,8 +152,9 @@ impl FlowRun {
             }
             let start = self.at.max(self.grant_in_force);
             let TileCost { cycles, bytes } = tile_cost(&self.walk, tile, timing);
-            let dead = dead_cycles(self.beats + cycles, timing) - dead_cycles(self.beats, timing);
-            self.beats += cycles;
+            let dead = dead_cycles(*beats + cycles, timing) - dead_cycles(*beats, timing);
+            *beats += cycles;
+            self.moving += cycles + dead;
             self.bytes += bytes;
             self.at = start + cycles + dead;
             self.ends.push_back(self.at);
@@ -179,7 +180,7 @@ impl FlowRun {
 
     /// Cycles during which it kept the engine busy: start-up and beats, not the wait for buffers.
     pub fn busy(&self, timing: &Timing) -> u64 {
-        timing.flow_start as u64 + self.beats + dead_cycles(self.beats, timing)
+        timing.flow_start as u64 + self.moving
     }
 
     /// When the engine turned to it; known once it has been timed.
@@ -199,6 +200,8 @@ pub struct FlowEngine {
     runs: VecDeque<(u8, FlowRun)>,
     /// Latest end of the flows that left the list.
     free_at: u64,
+    /// Beats of every flow timed so far.
+    beats: u64,
 }
 
 impl FlowEngine {
@@ -245,7 +248,7 @@ impl FlowEngine {
             self.turn_to(i, timing);
             let (t, run) = &mut self.runs[i];
             let until = if i == last { tiles } else { run.walk.tiles };
-            run.advance(until, timing).map_err(|blocked| (*t, blocked))?;
+            run.advance(until, &mut self.beats, timing).map_err(|blocked| (*t, blocked))?;
         }
         let run = &self.runs[last].1;
         Ok(run.ends[(tiles - run.retired - 1) as usize])

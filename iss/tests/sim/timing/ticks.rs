@@ -71,9 +71,8 @@ struct Flow {
     /// Cycles of start-up left, once the engine has turned to it.
     startup: Option<u64>,
     done: usize,
-    /// Beats of the current tile moved, beats in all, whether a dead cycle is due.
+    /// Beats of the current tile moved, whether a dead cycle is due.
     moved: u64,
-    beats: u64,
     dead: bool,
     finished: Option<u64>,
 }
@@ -108,6 +107,8 @@ pub struct Charges {
 struct Machine<'a> {
     timing: &'a Timing,
     flows: Vec<Flow>,
+    /// Beats of the inbound and of the outbound engine.
+    beats: [u64; 2],
     streams: Vec<Stream>,
     busy: Vec<Busy>,
     /// Entries in the queue, words taken of the first, cycle of the last entry.
@@ -133,6 +134,7 @@ pub fn run(timing: &Timing, script: &[Step]) -> Charges {
     let mut m = Machine {
         timing,
         flows: vec![],
+        beats: [0; 2],
         streams: vec![],
         busy: vec![],
         queued: 0,
@@ -229,9 +231,10 @@ impl Machine<'_> {
                 flow.dead = false;
             } else if flow.grants.get(flow.done / flow.group).is_some_and(|at| *at <= t) {
                 flow.moved += 1;
-                flow.beats += 1;
+                let beats = &mut self.beats[(engine == Engine::FlowOut) as usize];
+                *beats += 1;
                 let every = self.timing.flow_dead_cycle_in as u64;
-                flow.dead = every > 1 && flow.beats.is_multiple_of(every - 1);
+                flow.dead = every > 1 && beats.is_multiple_of(every - 1);
             } else {
                 continue;
             }
@@ -342,9 +345,8 @@ impl Machine<'_> {
                     _ => 0,
                 };
                 let grants = vec![issued; granted];
-                let (startup, done, moved, beats, dead, finished) = (None, 0, 0, 0, false, None);
-                let flow =
-                    Flow { token, engine, tiles, group, issued, grants, startup, done, moved, beats, dead, finished };
+                let (startup, done, moved, dead, finished) = (None, 0, 0, false, None);
+                let flow = Flow { token, engine, tiles, group, issued, grants, startup, done, moved, dead, finished };
                 self.flows.push(flow);
             }
             Effect::Stream(token, left) => {
