@@ -193,7 +193,7 @@ pub(super) fn reads_stream(kind: &OpKind) -> bool {
 }
 
 /// Drops operations whose only effect is a value that nobody uses; whether there were any.
-fn drop_unused(f: &mut Func) -> bool {
+pub(super) fn drop_unused(f: &mut Func) -> bool {
     let mut any = false;
     loop {
         let mut used = vec![false; f.values.len()];
