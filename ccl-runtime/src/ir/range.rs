@@ -37,11 +37,16 @@ impl Range {
     }
     /// Sum.
     pub fn plus(self, other: Self) -> Self {
-        Range { lo: self.lo + other.lo, hi: self.hi + other.hi, zeros: self.zeros.min(other.zeros) }
+        Range {
+            lo: self.lo.saturating_add(other.lo),
+            hi: self.hi.saturating_add(other.hi),
+            zeros: self.zeros.min(other.zeros),
+        }
     }
     /// Product.
     pub fn times(self, other: Self) -> Self {
-        let all = [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi];
+        let [a, b, c, d] = [self.lo, self.hi, other.lo, other.hi];
+        let all = [a.saturating_mul(c), a.saturating_mul(d), b.saturating_mul(c), b.saturating_mul(d)];
         let (lo, hi) = (all.into_iter().min().unwrap_or(0), all.into_iter().max().unwrap_or(0));
         Range { lo, hi, zeros: (self.zeros + other.zeros).min(31) }
     }

@@ -479,8 +479,9 @@ impl<'a> Verifier<'a> {
         };
         let range = self.ranges.sval(at);
         let name = self.name(buf);
-        if range.lo + lo < 0 || range.hi + hi > size {
-            self.say(format!("bytes {}..{} of {name}, which has {size}", range.lo + lo, range.hi + hi));
+        let (lo, hi) = (range.lo.saturating_add(lo), range.hi.saturating_add(hi));
+        if lo < 0 || hi > size {
+            self.say(format!("bytes {lo}..{hi} of {name}, which has {size}"));
         } else if !range.multiple_of(align) {
             self.say(format!("the byte offset into {name} is not known to be a multiple of {align}"));
         }
@@ -696,12 +697,12 @@ impl<'a> Verifier<'a> {
                 self.take(*stream, 4 * width.weight_bytes() as u64, true);
             }
             Flow { out, dst, walk } => self.flow(*out, *dst, walk),
-            Bcast { dst, buf, at, n0, step0, n1, step1 } => self.bcast(*dst, *buf, *at, *n0, *step0, *n1, *step1),
+            Bcast { dst, buf, at, n0, step0, n1, step1 } => self.bcast(*dst, (*buf, *at), (*n0, *step0), (*n1, *step1)),
             Dma { out, dst, ocm, ocm_at, ocm_pitch, ext, ext_at, ext_pitch, bytes, rows } => {
                 if *bytes == 0 || *rows == 0 || *rows > (1 << 24) - 2 {
                     self.say("a transfer of no bytes, or of too many rows");
                 }
-                let span = |pitch: u32| (*rows as i64 - 1) * pitch as i64 + *bytes as i64;
+                let span = |pitch: u32| (*rows as i64 - 1).saturating_mul(pitch as i64).saturating_add(*bytes as i64);
                 self.inside(*ocm, *ocm_at, 0, span(*ocm_pitch), 1);
                 self.inside(*ext, *ext_at, 0, span(*ext_pitch), 1);
                 let memory = vec![self.fly_memory(*ocm, !out), self.fly_memory(*ext, *out)];
@@ -824,7 +825,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn bcast(&mut self, dst: Id, buf: Id, at: SVal, n0: u32, step0: i32, n1: u32, step1: i32) {
+    fn bcast(&mut self, dst: Id, (buf, at): (Id, SVal), (n0, step0): (u32, i32), (n1, step1): (u32, i32)) {
         let limit = (1 << 24) - 2;
         if n0 == 0 || n1 == 0 || n0 > limit || n1 > limit {
             return self.say("a stream has 1..=16777214 entries a level");
@@ -941,7 +942,7 @@ impl<'a> Verifier<'a> {
             self.say("a ring's flow, and only it, has a group: the tiles of an instance");
         }
         let e = w.elem.bytes() as i64;
-        if w.slot % w.elem.bytes() != 0 || w.slot_step % w.elem.bytes() != 0 {
+        if !w.slot.is_multiple_of(w.elem.bytes()) || !w.slot_step.is_multiple_of(w.elem.bytes()) {
             self.say(format!("slots stand at multiples of the element's {e} bytes"));
         }
         let per_buffer = if w.group > 0 { (w.group as u64).min(tiles) } else { tiles };
@@ -1052,7 +1053,7 @@ impl<'a> Verifier<'a> {
             if touched > 1 && n > 1 {
                 return self.say("a loop reads two streams from outside in turn, but they come one after the other");
             }
-            if had_macs && used % 4 != 0 && n > 1 {
+            if had_macs && !used.is_multiple_of(4) && n > 1 {
                 self.say(format!("a trip takes {used} words of {name}, so that the next trip's MAC is misaligned"));
             }
             match old.left.checked_sub(used.saturating_mul(n)) {

@@ -376,7 +376,7 @@ struct Live<'a> {
     /// Loops around here: first and last position.
     loops: Vec<(u32, u32)>,
     rings: HashMap<Id, (Id, Walk)>,
-    dots: HashMap<Id, u32>,
+    aligns: HashMap<Id, u32>,
     scratch: u8,
 }
 
@@ -391,27 +391,31 @@ impl<'a> Live<'a> {
             pos: 0,
             loops: Vec::new(),
             rings: HashMap::new(),
-            dots: HashMap::new(),
+            aligns: HashMap::new(),
             scratch: 0,
         }
     }
 
     fn function(&mut self) {
-        // A MAC that reads 16 bytes wants its buffer aligned to them.
-        let mut dots = HashMap::new();
+        // What an allocation asks for, and what a MAC needs that reads 16 bytes.
+        let mut aligns = HashMap::new();
         let mut rings = HashMap::new();
         visit::walk(&self.f.body, &mut |op| match &op.kind {
             OpKind::Mac { width, shape, a, .. } => {
                 let align = mac_extent(*width, *shape).2;
-                let old = dots.entry(a.buf).or_insert(1);
+                let old = aligns.entry(a.buf).or_insert(1);
                 *old = align.max(*old);
+            }
+            OpKind::Lrm { dst, align } => {
+                let old = aligns.entry(*dst).or_insert(1);
+                *old = (*align).max(*old);
             }
             OpKind::Flow { dst, walk, .. } if walk.group > 0 => {
                 rings.insert(walk.lrm, (*dst, (**walk).clone()));
             }
             _ => {}
         });
-        (self.dots, self.rings) = (dots, rings);
+        (self.aligns, self.rings) = (aligns, rings);
         for p in &self.f.params {
             // A parameter that nobody reads still gets its register from the caller.
             self.define(p.id, 0);
@@ -433,9 +437,16 @@ impl<'a> Live<'a> {
             Type::Acc(n) => Class::Accs(n),
             Type::Lrm { elem, n, ring } => {
                 let one = instance_bytes(elem, n);
-                let align = self.dots.get(&id).copied().unwrap_or(1).max(4);
+                let align = self.aligns.get(&id).copied().unwrap_or(1).max(4);
                 // Each instance of a ring is aligned as the first.
-                Class::Local { bytes: one.next_multiple_of(align) * ring, align }
+                let one = one.next_multiple_of(align);
+                if ring > 2 && ring.is_power_of_two() && one <= 64 {
+                    // So placed, the address wraps by clearing one bit.
+                    let all = one.next_power_of_two() * ring;
+                    Class::Local { bytes: all, align: align.max(2 * all) }
+                } else {
+                    Class::Local { bytes: one * ring, align }
+                }
             }
             Type::Ocm(n) if !self.f.params.iter().any(|p| p.id == id) => Class::OnChip { bytes: n.max(1) },
             Type::Ocm(_) | Type::Ext(_) => Class::Scalar,

@@ -682,6 +682,9 @@ impl Emitter<'_> {
         let (base, stride, n) = self.ring(buf);
         if n == 2 {
             self.inst(Inst::SXor { dst: cursor, a: cursor, b: SSrc::Imm(base ^ (base + stride)) });
+        } else if (n * stride).count_ones() == 1 && base % (2 * n * stride) == 0 {
+            self.inst(Inst::SAdd { dst: cursor, a: cursor, b: SSrc::Imm(stride) });
+            self.inst(Inst::SAnd { dst: cursor, a: cursor, b: SSrc::Imm(!(n * stride)) });
         } else {
             let t = sreg(TEMP);
             self.inst(Inst::SAdd { dst: cursor, a: cursor, b: SSrc::Imm(stride) });
@@ -899,7 +902,8 @@ impl Emitter<'_> {
             }
             list
         };
-        let mut best: Option<(usize, u8, bool, Vec<(Field, Sum)>)> = None;
+        type Choice = (usize, u8, bool, Vec<(Field, Sum)>);
+        let mut best: Option<Choice> = None;
         // With the same number of instructions, the register that is least known is taken.
         for desc in RESIDENT..8 {
             let held = self.held.get(&desc).cloned().unwrap_or_default();

@@ -170,13 +170,13 @@ fn simplify(kind: &mut OpKind, changed: &mut bool) {
                 }
             }
         }
-        OpKind::Sel { dst, cond, x: Src::Imm(x), y: Src::Imm(y), t, f } => {
-            // The arm not taken may still take a word of a stream.
-            if !matches!(t, Src::Stream { .. }) && !matches!(f, Src::Stream { .. }) {
-                let a = if cond_holds(*cond, *x, *y) { *t } else { *f };
-                *kind = OpKind::Alu { op: AluOp::Mov, dst: *dst, a, b: Src::Imm(0) };
-                *changed = true;
-            }
+        // The arm not taken may still take a word of a stream.
+        OpKind::Sel { dst, cond, x: Src::Imm(x), y: Src::Imm(y), t, f }
+            if !matches!(t, Src::Stream { .. }) && !matches!(f, Src::Stream { .. }) =>
+        {
+            let a = if cond_holds(*cond, *x, *y) { *t } else { *f };
+            *kind = OpKind::Alu { op: AluOp::Mov, dst: *dst, a, b: Src::Imm(0) };
+            *changed = true;
         }
         _ => {}
     }

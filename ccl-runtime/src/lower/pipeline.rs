@@ -15,7 +15,6 @@ use iss::target::Target;
 
 use super::CompileError;
 use super::address::Affine;
-use super::alloc::used_in;
 use crate::ir::range::trips;
 use crate::ir::*;
 
@@ -88,8 +87,9 @@ fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op) -> Result<(), Compil
     }
     let mut behind = Vec::new();
     let late = late_values(body);
+    let in_bursts: Vec<bool> = search.flows.iter().map(|x| bursts(body, x.chain.len() - 1, x.token)).collect();
     let n_ring = instances.max(2);
-    for found in &search.flows {
+    for (found, in_bursts) in search.flows.iter().zip(in_bursts) {
         let walk = match hoisted(f, found, &search.affine, &late, out) {
             Ok(walk) => walk,
             Err(what) => return fail(f, found.loc, what),
@@ -103,12 +103,12 @@ fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op) -> Result<(), Compil
                 format!("%{name} is allocated outside, so that it has one instance\nhelp: allocate it in the loop"),
             );
         };
-        if let Type::Lrm { ring, .. } = &mut f.values[buf.0 as usize].ty {
-            *ring = n_ring;
+        if let Type::Lrm { elem, n, ring } = &mut f.values[buf.0 as usize].ty {
+            *ring = if in_bursts { n_ring.max(deep(*n * elem.bytes())) } else { n_ring };
         }
         out.push(alloc);
         out.push(Op { kind: OpKind::Flow { out: found.out, dst: found.token, walk: Box::new(walk) }, loc: found.loc });
-        ring_ops(body, found.token, buf);
+        ring_ops(body, found.token);
         if found.out {
             behind.push(Op { kind: OpKind::Wait { token: found.token }, loc: found.loc });
         }
@@ -117,6 +117,56 @@ fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op) -> Result<(), Compil
     out.push(op);
     out.append(&mut behind);
     Ok(())
+}
+
+/// Operations between two bursts of chunks from which on a deeper ring pays for its address arithmetic.
+const BURST: u64 = 16;
+
+/// Whether the chunks of a flow come in bursts, with other work between them: the levels of loops around the chunk's block,
+/// the pipelined one apart.
+fn bursts(body: &Block, levels: usize, token: Id) -> bool {
+    fn work(block: &Block) -> u64 {
+        let of = |op: &Op| match &op.kind {
+            OpKind::Alu { .. }
+            | OpKind::Sel { .. }
+            | OpKind::Lut { .. }
+            | OpKind::Mac { .. }
+            | OpKind::Shift { .. } => 1,
+            OpKind::For { lo, hi, step, body, .. } => trips(*lo, *hi, *step).unwrap_or(1).saturating_mul(work(body)),
+            kind => kind.blocks().into_iter().map(work).sum(),
+        };
+        block.iter().map(of).sum()
+    }
+    let mut block = body;
+    for _ in 0..levels {
+        let inner = block.iter().find_map(|op| match &op.kind {
+            OpKind::For { body, .. } if starts(body, token) => Some((op, body)),
+            _ => None,
+        });
+        let Some((op, body)) = inner else { return false };
+        let around = work(block) - work(&vec![op.clone()]);
+        if around > BURST {
+            return true;
+        }
+        block = body;
+    }
+    false
+}
+
+fn starts(block: &Block, token: Id) -> bool {
+    let mut found = false;
+    visit::walk(block, &mut |op| found |= matches!(op.kind, OpKind::Flow { dst, .. } if dst == token));
+    found
+}
+
+/// Instances of a chunk of so many bytes where chunks come in bursts.
+const fn deep(bytes: u32) -> u32 {
+    match bytes {
+        0..=8 => 16,
+        9..=16 => 8,
+        17..=64 => 4,
+        _ => 2,
+    }
 }
 
 impl Search {
@@ -284,33 +334,27 @@ fn take_alloc(block: &mut Block, buf: Id) -> Option<Op> {
     block.iter_mut().find_map(|op| op.kind.blocks_mut().into_iter().find_map(|b| take_alloc(b, buf)))
 }
 
-/// Puts the ring's operations where the flow's were.
-fn ring_ops(block: &mut Block, token: Id, buf: Id) {
+/// Puts the ring's operations where the flow's were. An instance is held for the whole of the block: loads and stores between
+/// can then become operands, and with two instances the engine works on the other one meanwhile.
+fn ring_ops(block: &mut Block, token: Id) {
     let start = block.iter().position(|op| matches!(op.kind, OpKind::Flow { dst, .. } if dst == token));
     let Some(start) = start else {
-        block.iter_mut().for_each(|op| op.kind.blocks_mut().into_iter().for_each(|b| ring_ops(b, token, buf)));
+        block.iter_mut().for_each(|op| op.kind.blocks_mut().into_iter().for_each(|b| ring_ops(b, token)));
         return;
     };
     let wait = block.iter().position(|op| matches!(op.kind, OpKind::Wait { token: t } if t == token));
     let wait = wait.expect("a verified flow is waited for in its block");
     let loc = block[start].loc;
-    let touches = |op: &Op| {
-        let mut used = false;
-        op.kind.uses(&mut |id| used |= id == buf);
-        used || op.kind.blocks().into_iter().any(|b| used_in(b, buf))
-    };
     let out = matches!(block[start].kind, OpKind::Flow { out: true, .. });
     let op = |kind| Op { kind, loc };
     if out {
         block.remove(wait);
         block[start].kind = OpKind::Push { flow: token };
-        let first = block.iter().position(touches).unwrap_or(start).min(start);
-        block.insert(first, op(OpKind::Acquire { flow: token }));
+        block.insert(0, op(OpKind::Acquire { flow: token }));
     } else {
         block[wait].kind = OpKind::Acquire { flow: token };
         block.remove(start);
-        let last = block.iter().rposition(touches).unwrap_or(0).max(wait - 1);
-        block.insert(last + 1, op(OpKind::Release { flow: token }));
+        block.push(op(OpKind::Release { flow: token }));
     }
 }
 

@@ -513,3 +513,81 @@ impl Gen<'_> {
         self.line("wait %done");
     }
 }
+
+/// A pipelined loop of random shape: chunks or whole tiles, ragged edges, one or two levels, perfect or with work between.
+pub fn pipelined(rng: &mut Rng, target: &Target) -> String {
+    let side = target.spec().rows as usize;
+    let (h, w) = (side + rng.below(2 * side), side + rng.below(2 * side));
+    let (ty, tx) = (h.div_ceil(side), w.div_ceil(side));
+    let (planes, n) = (1 + rng.below(5), 1 + rng.below(4));
+    let plane = h * w * 4;
+    let mut out = String::new();
+    let bytes = plane * planes;
+    let _ = writeln!(out, "kernel @k(%x: in ocm<{bytes}>, %w: in ocm<256>, %y: out ocm<{bytes}>) {{");
+    let shape = format!("elem 4 size {h}x{w} pitch {} ", w * 4);
+    let level = if rng.once_in(2) {
+        (format!("pipelined({n})"), String::new())
+    } else {
+        (String::new(), format!("pipelined({n})"))
+    };
+    let _ = writeln!(out, "for %ty in 0..{ty} {} {{\n%y0 = s.mul %ty, {side}", level.0);
+    let _ = writeln!(out, "for %tx in 0..{tx} {} {{\n%x0 = s.shl %tx, {}", level.1, side.trailing_zeros());
+    let at = "at (%x0, %y0)";
+    let stream = rng.once_in(2);
+    let chunk = |out: &mut String, stream: bool| {
+        let add = if stream { "%s" } else { "3" };
+        for k in 0..4 {
+            let _ = writeln!(
+                out,
+                "%t{k} = add %src[{}], {add}\n%dst[{k}] = clip %t{k}, -128, 127",
+                if stream { 0 } else { k }
+            );
+        }
+    };
+    if stream {
+        let _ = writeln!(out, "%s = bcast %w[16] ({planes}: 16)");
+    }
+    match rng.below(3) {
+        // One chunk in, one out.
+        0 => {
+            let _ = writeln!(
+                out,
+                "for %c in 0..{planes} {{\n%p = s.mul %c, {plane}\n%src = lrm <i8 x 4>\n%dst = lrm <i8 x 4>"
+            );
+            let _ = writeln!(out, "%f = flow.in %x[%p] -> %src[0] {shape} tile {side}x{side} {at}\nwait %f");
+            chunk(&mut out, stream);
+            let _ = writeln!(out, "%g = flow.out %dst[0] -> %y[%p] {shape} tile {side}x{side} {at}\nwait %g\n}}");
+        }
+        // A whole tile in, work on it, chunks out.
+        1 => {
+            let n = planes * 4;
+            let _ = writeln!(out, "%src = lrm <i8 x {n}>");
+            let _ = writeln!(
+                out,
+                "%f = flow.in %x[0] -> %src[0] {shape} plane {plane} tile {side}x{side} {at} ({planes}: 0, 0, 1) slot 4\nwait %f"
+            );
+            let _ = writeln!(
+                out,
+                "%m = var 0\nfor %k in 0..{n} {{\nset %m = max %m, %src[%k]\n%d = lut %m, %src[0], 2\nset %m = add %m, %d\n}}"
+            );
+            let _ = writeln!(out, "for %c in 0..{planes} {{\n%p = s.mul %c, {plane}\n%dst = lrm <i8 x 4>");
+            for k in 0..4 {
+                let add = if stream { "%s" } else { "%m" };
+                let _ = writeln!(out, "%t{k} = add %src[%c*4+{k}], {add}\n%dst[{k}] = clip %t{k}, -128, 127");
+            }
+            let _ = writeln!(out, "%g = flow.out %dst[0] -> %y[%p] {shape} tile {side}x{side} {at}\nwait %g\n}}");
+        }
+        // Whole tiles both ways.
+        _ => {
+            let n = planes * 4;
+            let _ = writeln!(out, "%src = lrm <i8 x {n}>\n%dst = lrm <i8 x {n}>");
+            let walk = format!("{shape} plane {plane} tile {side}x{side} {at} ({planes}: 0, 0, 1) slot 4");
+            let _ = writeln!(out, "%f = flow.in %x[0] -> %src[0] {walk}\nwait %f");
+            let add = if stream { "%s" } else { "%ty" };
+            let _ = writeln!(out, "for %k in 0..{n} {{\n%t = add %src[%k], {add}\n%dst[%k] = clip %t, -128, 127\n}}");
+            let _ = writeln!(out, "%g = flow.out %dst[0] -> %y[0] {walk}\nwait %g");
+        }
+    }
+    out.push_str("}\n}\n}\n");
+    out
+}

@@ -1,8 +1,8 @@
 //! The IR's text: `Display` prints it, [`Module::parse`] reads it back. The law, tested on the corpus and on random
 //! modules: `parse(print(m)) == m.canonical()`.
 //!
-//! One operation a line; `;` begins a comment; `!12` at the end of a line is the source line, `!f1:12` that of file 1. An
-//! operation without one gets the line of the text. `print` leaves locations out where [`Module::bare`] is printed.
+//! One operation a line; `;` begins a comment; `!12` at the end of a line is the source line, `!f1:12` that of file 1, `!0`
+//! none. An operation without one gets the line of the text. `print` leaves locations out where [`Module::bare`] is printed.
 
 mod parse;
 mod print;

@@ -397,7 +397,7 @@ impl Parser {
             },
             _ => 0,
         };
-        Ok(Loc { file, line: self.number(1, u32::MAX as i64)? as u32 })
+        Ok(Loc { file, line: self.number(0, u32::MAX as i64)? as u32 })
     }
 
     fn block(&mut self, depth: usize) -> Result<Block> {

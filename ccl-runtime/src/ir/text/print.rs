@@ -114,7 +114,7 @@ impl Printer<'_> {
     }
 
     fn loc(&mut self, loc: Loc) {
-        if self.locs && loc.line != 0 {
+        if self.locs {
             match loc.file {
                 0 => p!(self, " !{}", loc.line),
                 file => p!(self, " !f{file}:{}", loc.line),
