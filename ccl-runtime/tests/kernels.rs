@@ -62,7 +62,7 @@ fn check(name: &str, args: &Args, golden: &[u8], items: (&str, f64)) -> String {
             // sum is known (some 650), and all of them leave (32,792): 37,560, or 1.145, without a single wait between.
             let bound = if name == "softmax" { 1.17 } else { 1.15 };
             assert!(ratio <= bound, "{name}: total is {ratio:.3} times its bound\n{text}");
-            if name == "requantise" {
+            if name == "requantise" || name == "sum" {
                 assert_eq!(interpret(&m, &k, target, args).expect("it is interpreted")["y"], golden);
             }
         }
@@ -177,4 +177,15 @@ fn depthwise_with_halo() {
     }
     let args = Args::default().with("x", x).with("w", stream);
     insta::assert_snapshot!(check("depthwise", &args, &golden, ("channel and tile", 8.0 * 16.0)));
+}
+
+#[test]
+fn sum_of_two_tensors_in_one_flow() {
+    let mut rng = Rng::new(6);
+    let (a, b) = (rng.bytes(16 * 64 * 128), rng.bytes(16 * 64 * 128));
+    let scaled = |v: u8, k: i64| (v as i8 as i64 * k) >> 10;
+    let sum = |(a, b): (&u8, &u8)| ((scaled(*a, 5000) + scaled(*b, 7000) + 8) >> 4).clamp(-128, 127) as i8 as u8;
+    let golden: Vec<u8> = a.iter().zip(&b).map(sum).collect();
+    let args = Args::default().with("a", a).with("b", b);
+    insta::assert_snapshot!(check("sum", &args, &golden, ("element and tile", 8.0 * 16.0)));
 }

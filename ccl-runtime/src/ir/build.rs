@@ -251,6 +251,7 @@ impl Builder {
         Walk {
             buf,
             at: SVal::Imm(0),
+            second: None,
             elem,
             height: size.0,
             width: size.1,

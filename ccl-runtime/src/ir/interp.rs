@@ -138,7 +138,7 @@ enum Val {
     Flow {
         out: bool,
         walk: Walk,
-        at: [i64; 3],
+        at: [i64; 4],
         taken: u64,
     },
     Token,
@@ -567,7 +567,8 @@ impl Machine<'_> {
             }
             Mac { width, shape, acc, at, a, .. } => self.mac(fr, *width, *shape, *acc, *at, a)?,
             Flow { out, dst, walk } => {
-                let at = [walk.at, walk.x0, walk.y0].map(|s| self.sval(fr, s) as i64);
+                let second = walk.second.map_or(SVal::Imm(0), |(_, at)| at);
+                let at = [walk.at, walk.x0, walk.y0, second].map(|s| self.sval(fr, s) as i64);
                 if walk.group == 0 {
                     for tile in 0..walk.tiles() {
                         match out {
@@ -795,9 +796,12 @@ impl Machine<'_> {
     }
 
     /// The rows and columns of a tile: lane, and byte offset into the buffer if it lies in the tensor.
-    fn tile(&self, w: &Walk, at: [i64; 3], tile: u64) -> Vec<(usize, Option<i64>)> {
-        let [base, mut x0, mut y0] = at;
-        let (mut rest, mut plane) = (tile, 0i64);
+    fn tile(&self, w: &Walk, at: [i64; 4], tile: u64) -> Vec<(usize, Option<i64>)> {
+        let [base, mut x0, mut y0, second] = at;
+        let (mut rest, mut plane, mut base) = (tile, 0i64, base);
+        if w.second.is_some() {
+            (rest, base) = (tile / 2, if tile % 2 == 1 { second } else { base });
+        }
         for l in &w.loops {
             let i = (rest % l.n as u64) as i64;
             rest /= l.n as u64;
@@ -824,16 +828,17 @@ impl Machine<'_> {
 
     /// Undefines what a flow in will fill.
     fn blur(&self, fr: &mut Frame<'_>, w: &Walk, tile: u64) {
-        let lanes = self.tile(w, [0; 3], tile);
+        let lanes = self.tile(w, [0; 4], tile);
         let Val::Lrm { bytes, .. } = &mut fr.values[w.lrm.0 as usize] else { panic!("a buffer was verified") };
         for k in 0..w.elem.bytes() as usize {
             lanes.iter().for_each(|(lane, _)| bytes[Self::slot(w, tile) + k][*lane] = UNDEF_BYTE);
         }
     }
 
-    fn tile_in(&mut self, fr: &mut Frame<'_>, w: &Walk, at: [i64; 3], tile: u64, instance: usize) {
+    fn tile_in(&mut self, fr: &mut Frame<'_>, w: &Walk, at: [i64; 4], tile: u64, instance: usize) {
         let lanes = self.tile(w, at, tile);
-        let memory = &self.memory[self.mem(fr, w.buf)];
+        let buf = w.second.filter(|_| tile % 2 == 1).map_or(w.buf, |(buf, _)| buf);
+        let memory = &self.memory[self.mem(fr, buf)];
         let Val::Lrm { bytes, len, .. } = &mut fr.values[w.lrm.0 as usize] else { panic!("a buffer was verified") };
         let slot = instance * *len + Self::slot(w, tile);
         for k in 0..w.elem.bytes() as usize {
@@ -843,7 +848,7 @@ impl Machine<'_> {
         }
     }
 
-    fn tile_out(&mut self, fr: &Frame<'_>, w: &Walk, at: [i64; 3], tile: u64, instance: usize) {
+    fn tile_out(&mut self, fr: &Frame<'_>, w: &Walk, at: [i64; 4], tile: u64, instance: usize) {
         let lanes = self.tile(w, at, tile);
         let buf = self.mem(fr, w.buf);
         let Val::Lrm { bytes, len, .. } = &fr.values[w.lrm.0 as usize] else { panic!("a buffer was verified") };

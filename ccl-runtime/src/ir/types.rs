@@ -374,6 +374,9 @@ pub struct Walk {
     pub buf: Id,
     /// Byte offset of element (0, 0) of the first plane.
     pub at: SVal,
+    /// A second tensor of the same shape, and the offset into it: its tiles alternate with those of the first. Flows in only;
+    /// an engine serves one flow after the other, so that two operands of one loop have to come in one.
+    pub second: Option<(Id, SVal)>,
     /// Bytes of an element as a PE sees it.
     pub elem: Elem,
     /// Rows of the tensor; rows outside arrive as zeros and are not written.
@@ -413,7 +416,8 @@ pub struct Walk {
 impl Walk {
     /// Tiles of the whole walk.
     pub fn tiles(&self) -> u64 {
-        self.loops.iter().map(|l| l.n as u64).product()
+        let each: u64 = self.loops.iter().map(|l| l.n as u64).product();
+        each * if self.second.is_some() { 2 } else { 1 }
     }
 }
 

@@ -900,7 +900,16 @@ impl<'a> Verifier<'a> {
         if w.loops.len() > 4 || !loops_fit || w.loops.iter().any(|l| l.n == 0) {
             return self.say("a walk has up to four loops, their trips and steps below 2^24");
         }
-        let tiles = w.loops.iter().try_fold(1u64, |n, l| n.checked_mul(l.n as u64)).unwrap_or(u64::MAX);
+        let tensors = if w.second.is_some() { 2u64 } else { 1 };
+        let tiles = w.loops.iter().try_fold(tensors, |n, l| n.checked_mul(l.n as u64)).unwrap_or(u64::MAX);
+        if w.second.is_some() {
+            // The engine walks from one tensor to the other by a loop over planes of one byte.
+            let far = w.loops.iter().any(|l| (l.dp as i64 * w.plane as i64).abs() > STEP);
+            if out || w.loops.len() > 3 || far {
+                return self
+                    .say("a walk over two tensors flows in, has up to three loops, and steps of at most 2^24 bytes");
+            }
+        }
         if tiles > STEP as u64 - 2 {
             return self.say("a walk has fewer than 2^24 tiles");
         }
@@ -929,6 +938,9 @@ impl<'a> Verifier<'a> {
         let plane = |n: i64| n.saturating_mul(w.plane as i64);
         let last = (w.height as i64 - 1) * w.pitch as i64 + w.width as i64 * w.elem.bytes() as i64;
         self.inside(w.buf, w.at, plane(planes.0), plane(planes.1).saturating_add(last), 1);
+        if let Some((buf, at)) = w.second {
+            self.inside(buf, at, plane(planes.0), plane(planes.1).saturating_add(last), 1);
+        }
         let busy = self.flights.iter().any(|f| f.flow == Some(out) && (f.ring.is_some() || w.group > 0));
         if busy {
             self.say(
@@ -961,7 +973,10 @@ impl<'a> Verifier<'a> {
         } else {
             None
         };
-        let memory = vec![self.fly_memory(w.buf, out)];
+        let mut memory = vec![self.fly_memory(w.buf, out)];
+        if let Some((buf, _)) = w.second {
+            memory.push(self.fly_memory(buf, false));
+        }
         let lrm = if ring.is_some() {
             if let Type::Lrm { elem, n, .. } = self.f.ty(w.lrm)
                 && hi > n as i64 * elem.bytes() as i64

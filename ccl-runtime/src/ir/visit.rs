@@ -112,6 +112,10 @@ macro_rules! operands {
                 let walk: &$($m)? Walk = walk;
                 $f($O::Use(&$($m)? walk.buf));
                 $f($O::S(&$($m)? walk.at));
+                if let Some((buf, at)) = &$($m)? walk.second {
+                    $f($O::Use(buf));
+                    $f($O::S(at));
+                }
                 $f($O::S(&$($m)? walk.x0));
                 $f($O::S(&$($m)? walk.y0));
                 $f($O::Use(&$($m)? walk.lrm));

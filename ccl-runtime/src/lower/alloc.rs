@@ -508,7 +508,9 @@ impl<'a> Live<'a> {
         op.kind.defs(&mut |id| self.define(id, at));
         match &op.kind {
             OpKind::Flow { dst, walk, .. } => {
-                self.keep(*dst, &[walk.lrm, walk.buf]);
+                let mut held = vec![walk.lrm, walk.buf];
+                held.extend(walk.second.map(|(buf, _)| buf));
+                self.keep(*dst, &held);
                 self.descriptor(at);
                 if walk.group > 0 {
                     let count = self.push(Some(Extra::Count(*dst)), *dst, Class::Scalar, 2 * at + 1);

@@ -50,12 +50,14 @@ pub(super) fn emit(m: &Module, target: &Target, report: &mut Report) -> Result<I
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sum {
     regs: Vec<Id>,
+    /// Registers to take off.
+    minus: Vec<Id>,
     imm: i32,
 }
 
 impl Sum {
     fn imm(v: u32) -> Self {
-        Sum { regs: Vec::new(), imm: v as i32 }
+        Sum { regs: Vec::new(), minus: Vec::new(), imm: v as i32 }
     }
 }
 
@@ -698,7 +700,7 @@ impl Emitter<'_> {
 
     fn on_chip(&self, buf: Id, at: SVal) -> Sum {
         let mut sum = match self.places.values[buf.0 as usize] {
-            Place::Scalar(_) => Sum { regs: vec![buf], imm: 0 },
+            Place::Scalar(_) => Sum { regs: vec![buf], minus: Vec::new(), imm: 0 },
             Place::Ocm(base) => Sum::imm(base),
             other => panic!("an on-chip buffer, not {other:?}"),
         };
@@ -712,10 +714,10 @@ impl Emitter<'_> {
     /// The fields of a transfer's descriptor that are not 0.
     fn fields(&self, kind: &OpKind) -> Vec<(Field, Sum)> {
         let sval = |s: SVal| match s {
-            SVal::Imm(v) => Sum { regs: Vec::new(), imm: v },
-            SVal::Val(id) => Sum { regs: vec![id], imm: 0 },
+            SVal::Imm(v) => Sum { regs: Vec::new(), minus: Vec::new(), imm: v },
+            SVal::Val(id) => Sum { regs: vec![id], minus: Vec::new(), imm: 0 },
         };
-        let int = |v: i32| Sum { regs: Vec::new(), imm: v };
+        let int = |v: i32| Sum { regs: Vec::new(), minus: Vec::new(), imm: v };
         let place = |e: &ElemRef| self.lrm_base(e.buf) + (e.at * e.view.bytes() as i32) as u32;
         let mut fields = match kind {
             OpKind::Flow { walk: w, .. } => {
@@ -742,11 +744,22 @@ impl Emitter<'_> {
                     [Field::N2, Field::Dx2, Field::Dy2, Field::Dp2],
                     [Field::N3, Field::Dx3, Field::Dy3, Field::Dp3],
                 ];
-                for (l, [n, dx, dy, dp]) in w.loops.iter().zip(LOOPS) {
-                    // A loop of one trip goes nowhere.
-                    if l.n > 1 {
-                        fields.extend([(n, Sum::imm(l.n)), (dx, int(l.dx)), (dy, int(l.dy)), (dp, int(l.dp))]);
-                    }
+                let mut places = LOOPS.into_iter();
+                let mut unit = 1;
+                if let Some((buf, at)) = w.second {
+                    // From one tensor to the other by planes of one byte.
+                    let (first, mut apart) = (self.on_chip(w.buf, w.at), self.on_chip(buf, at));
+                    apart.minus = first.regs;
+                    apart.imm = apart.imm.wrapping_sub(first.imm);
+                    let [n, _, _, dp] = places.next().expect("there are four");
+                    fields.extend([(n, Sum::imm(2)), (dp, apart)]);
+                    unit = w.plane as i32;
+                    fields.iter_mut().filter(|(f, _)| *f == Field::PlanePitch).for_each(|(_, s)| *s = Sum::imm(1));
+                }
+                // A loop of one trip goes nowhere.
+                for (l, [n, dx, dy, dp]) in w.loops.iter().filter(|l| l.n > 1).zip(places) {
+                    let planes = l.dp.wrapping_mul(unit);
+                    fields.extend([(n, Sum::imm(l.n)), (dx, int(l.dx)), (dy, int(l.dy)), (dp, int(planes))]);
                 }
                 if w.group > 0 {
                     let (_, stride, n) = self.ring(w.lrm);
@@ -783,12 +796,25 @@ impl Emitter<'_> {
             ],
             other => panic!("no transfer: {other:?}"),
         };
-        fields.retain(|(_, sum)| !sum.regs.is_empty() || sum.imm != 0);
+        fields.retain(|(_, sum)| !sum.regs.is_empty() || !sum.minus.is_empty() || sum.imm != 0);
         fields
     }
 
     fn set(&mut self, desc: u8, field: Field, sum: &Sum) {
         let value = match sum.regs[..] {
+            _ if !sum.minus.is_empty() => {
+                let temp = sreg(TEMP);
+                self.inst(Inst::SMov { dst: temp, a: SSrc::Imm(sum.imm) });
+                for r in &sum.regs {
+                    let b = SSrc::Reg(sreg(self.reg(*r)));
+                    self.inst(Inst::SAdd { dst: temp, a: temp, b });
+                }
+                for r in &sum.minus {
+                    let b = SSrc::Reg(sreg(self.reg(*r)));
+                    self.inst(Inst::SSub { dst: temp, a: temp, b });
+                }
+                SSrc::Reg(temp)
+            }
             [] => SSrc::Imm(sum.imm),
             [r] if sum.imm == 0 => SSrc::Reg(sreg(self.reg(r))),
             [r] => {
@@ -809,7 +835,7 @@ impl Emitter<'_> {
         self.inst(Inst::DSet { desc, field, value });
         let held = self.held.entry(desc.get()).or_default();
         match (&sum.regs[..], sum.imm) {
-            ([], imm) => held.insert(field, imm),
+            ([], imm) if sum.minus.is_empty() => held.insert(field, imm),
             _ => held.remove(&field),
         };
     }
@@ -842,7 +868,10 @@ impl Emitter<'_> {
     }
 
     fn invariant(&self, sum: &Sum, start: u32) -> bool {
-        sum.regs.iter().all(|id| self.f.ty(*id) != Type::ScalarVar && self.places.def[id.0 as usize] < start)
+        sum.regs
+            .iter()
+            .chain(&sum.minus)
+            .all(|id| self.f.ty(*id) != Type::ScalarVar && self.places.def[id.0 as usize] < start)
     }
 
     fn transfer(&mut self, kind: &OpKind) {
@@ -895,8 +924,8 @@ impl Emitter<'_> {
             let mut list = Vec::new();
             for f in Field::ALL {
                 let wanted = fields.iter().find(|(g, _)| g == f).map(|(_, s)| s.clone());
-                let wanted = wanted.unwrap_or(Sum { regs: Vec::new(), imm: 0 });
-                if !wanted.regs.is_empty() || held.get(f) != Some(&wanted.imm) {
+                let wanted = wanted.unwrap_or(Sum { regs: Vec::new(), minus: Vec::new(), imm: 0 });
+                if !wanted.regs.is_empty() || !wanted.minus.is_empty() || held.get(f) != Some(&wanted.imm) {
                     list.push((*f, wanted));
                 }
             }

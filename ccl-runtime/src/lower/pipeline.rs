@@ -80,8 +80,9 @@ fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op) -> Result<(), Compil
     for direction in [false, true] {
         if let [_, second, ..] = search.flows.iter().filter(|x| x.out == direction).collect::<Vec<_>>()[..] {
             let word = if direction { "out" } else { "in" };
-            let what =
-                format!("a second flow {word} would wait for the first to end\nhelp: walk both tensors in one flow");
+            let what = format!(
+                "a second flow {word} would wait for the first to end\nhelp: walk two tensors in one flow: `flow.in %a[..] and %b[..]`"
+            );
             return fail(f, second.loc, what);
         }
     }
@@ -235,11 +236,11 @@ fn hoisted(
     out: &mut Block,
 ) -> Result<Walk, String> {
     let mut walk = found.walk.clone();
-    let mut factors = [[0i64; 3]; 16];
+    let mut factors = [[0i64; 4]; 16];
     if found.chain.len() > 16 {
         return Err("more than 16 loops around a flow".into());
     }
-    let mut origins = [walk.at, walk.x0, walk.y0];
+    let mut origins = [walk.at, walk.x0, walk.y0, walk.second.map_or(SVal::Imm(0), |(_, at)| at)];
     for (k, origin) in origins.iter_mut().enumerate() {
         let value = match *origin {
             SVal::Imm(v) => Affine::number(v as i64),
@@ -272,7 +273,13 @@ fn hoisted(
             }
         };
     }
-    [walk.at, walk.x0, walk.y0] = origins;
+    [walk.at, walk.x0, walk.y0, _] = origins;
+    if let Some((_, at)) = &mut walk.second {
+        *at = origins[3];
+        if factors.iter().any(|f| f[0] != f[3]) {
+            return Err("the two tensors of a flow advance by different bytes".into());
+        }
+    }
     let group = walk.tiles();
     // Bytes that a loop advances become planes; their pitch is what divides all of them.
     let own = walk.loops.iter().any(|l| l.dp != 0);
@@ -298,8 +305,9 @@ fn hoisted(
             _ => loops.push(next),
         }
     }
-    if loops.len() > 4 {
-        return Err(format!("the walk of a flow would have {} loops, and an engine has four", loops.len()));
+    let have = if walk.second.is_some() { 3 } else { 4 };
+    if loops.len() > have {
+        return Err(format!("the walk of a flow would have {} loops, and there are {have}", loops.len()));
     }
     walk.loops = loops;
     walk.group = group as u32;

@@ -523,7 +523,8 @@ pub fn pipelined(rng: &mut Rng, target: &Target) -> String {
     let plane = h * w * 4;
     let mut out = String::new();
     let bytes = plane * planes;
-    let _ = writeln!(out, "kernel @k(%x: in ocm<{bytes}>, %w: in ocm<256>, %y: out ocm<{bytes}>) {{");
+    let _ =
+        writeln!(out, "kernel @k(%x: in ocm<{bytes}>, %w: in ocm<256>, %w2: in ocm<{bytes}>, %y: out ocm<{bytes}>) {{");
     let shape = format!("elem 4 size {h}x{w} pitch {} ", w * 4);
     let level = if rng.once_in(2) {
         (format!("pipelined({n})"), String::new())
@@ -548,14 +549,20 @@ pub fn pipelined(rng: &mut Rng, target: &Target) -> String {
         let _ = writeln!(out, "%s = bcast %w[16] ({planes}: 16)");
     }
     match rng.below(3) {
-        // One chunk in, one out.
+        // One chunk in, of one tensor or two in turn, one out.
         0 => {
+            let two = rng.once_in(2);
+            let (n, second, slot) = if two { (8, " and %w2[%p]", "slot 4") } else { (4, "", "") };
             let _ = writeln!(
                 out,
-                "for %c in 0..{planes} {{\n%p = s.mul %c, {plane}\n%src = lrm <i8 x 4>\n%dst = lrm <i8 x 4>"
+                "for %c in 0..{planes} {{\n%p = s.mul %c, {plane}\n%src = lrm <i8 x {n}>\n%dst = lrm <i8 x 4>"
             );
-            let _ = writeln!(out, "%f = flow.in %x[%p] -> %src[0] {shape} tile {side}x{side} {at}\nwait %f");
+            let _ =
+                writeln!(out, "%f = flow.in %x[%p]{second} -> %src[0] {shape} tile {side}x{side} {at} {slot}\nwait %f");
             chunk(&mut out, stream);
+            if two {
+                let _ = writeln!(out, "%dst[1] = max %src[1], %src[5]");
+            }
             let _ = writeln!(out, "%g = flow.out %dst[0] -> %y[%p] {shape} tile {side}x{side} {at}\nwait %g\n}}");
         }
         // A whole tile in, work on it, chunks out.

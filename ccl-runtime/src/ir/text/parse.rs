@@ -827,12 +827,16 @@ impl Parser {
             Ok((lrm, slot))
         };
         let ocm_side = |p: &mut Self| p.buffer("an on-chip buffer", |t| matches!(t, Type::Ocm(_)));
+        let mut second = None;
         let ((lrm, slot), (buf, at)) = if out {
             let inside = lrm_side(self)?;
             self.expect("->")?;
             (inside, ocm_side(self)?)
         } else {
             let outside = ocm_side(self)?;
+            if self.eat_word("and") {
+                second = Some(ocm_side(self)?);
+            }
             self.expect("->")?;
             (lrm_side(self)?, outside)
         };
@@ -881,6 +885,7 @@ impl Parser {
         Ok(Walk {
             buf,
             at,
+            second,
             elem,
             height,
             width,

@@ -356,7 +356,10 @@ impl Printer<'_> {
 
     fn flow(&mut self, out: bool, dst: Id, w: &Walk) {
         let inside = format!("{}[{}]", self.id(w.lrm), w.slot);
-        let outside = format!("{}[{}]", self.id(w.buf), self.sval(w.at));
+        let mut outside = format!("{}[{}]", self.id(w.buf), self.sval(w.at));
+        if let Some((buf, at)) = w.second {
+            let _ = write!(outside, " and {}[{}]", self.id(buf), self.sval(at));
+        }
         let (word, from, to) = if out { ("out", inside, outside) } else { ("in", outside, inside) };
         p!(self, "{} = flow.{word} {from} -> {to} elem {}", self.id(dst), w.elem.bytes());
         p!(self, " size {}x{} pitch {}", w.height, w.width, w.pitch);
