@@ -507,7 +507,7 @@ impl Machine<'_> {
                     }
                     v.push(match alu(*op, *a as i32, *b as i32) {
                         Some(v) => v as i64,
-                        None if self.mask()[lane] == Mask::On => {
+                        None if self.mask()[lane] == Mask::On && self.in_array(lane) => {
                             return Err(InterpError::Trap { line: self.line, what: "division by zero".into() });
                         }
                         None => UNDEF,

@@ -1,8 +1,8 @@
 //! Lowering: from the kernel IR to an image of the array processor.
 //!
 //! Passes rewrite the IR, one file each, in the order of [`PASSES`]; each leaves a module that means the same and, in debug
-//! builds, is verified again. What they leave is close to the instruction set: [`alloc`] gives values, buffers, tokens and
-//! descriptors their places, [`emit`] writes the instructions.
+//! builds, is verified again. What they leave is close to the instruction set: `alloc` gives values, buffers, tokens and
+//! descriptors their places, `emit` writes the instructions.
 
 mod address;
 mod alloc;
