@@ -171,19 +171,23 @@ fn registers(f: &Func, items: &[Item], places: &mut Places) -> Result<(), Compil
     // A base that finds no base register is copied to a scratch register at each use, which must then exist.
     for scratch in [places.scratch, BASES - 3] {
         let mut taken: Vec<(Item, u8)> = Vec::new();
+        let mut active = taken.clone();
         let (mut failed, mut copied) = (None, false);
         for item in &scalars {
+            // Items come in the order of their starts: what has ended is in nobody's way any more.
+            active.retain(|(other, _)| other.end >= item.start);
             let bases = 0..scratch;
             let others = BASES..CONSTANTS;
             let order: Vec<u8> = match item.class {
                 Class::Base => bases.chain(others).collect(),
                 _ => others.chain(bases.rev()).collect(),
             };
-            let free = order.into_iter().find(|r| taken.iter().all(|(other, n)| n != r || !overlap(other, item)));
+            let free = order.into_iter().find(|r| active.iter().all(|(other, n)| n != r || !overlap(other, item)));
             match free {
                 Some(r) => {
                     copied |= item.class == Class::Base && r >= BASES;
                     taken.push((*item, r));
+                    active.push((*item, r));
                 }
                 None => {
                     failed.get_or_insert(*item);
@@ -234,13 +238,16 @@ fn accumulators(f: &Func, items: &[Item], places: &mut Places) -> Result<(), Com
             places.values[item.id.0 as usize] = Place::Acc(at);
         }
     }
+    let mut highest = taken.iter().map(|(_, at, n)| at + n).max().unwrap_or(0);
     for item in items.iter().filter(|i| i.class == Class::Value) {
+        taken.retain(|(other, ..)| other.end >= item.start);
         if let Some(at) = free(item, 1, &taken) {
             taken.push((*item, at, 1));
+            highest = highest.max(at + 1);
             places.values[item.id.0 as usize] = Place::Acc(at);
         }
     }
-    places.report.accumulators = taken.iter().map(|(_, at, n)| (at + n) as u32).max().unwrap_or(0);
+    places.report.accumulators = highest as u32;
     Ok(())
 }
 
@@ -249,6 +256,7 @@ fn first_fit(items: &[(Item, u32, u32)], from: u32) -> (Vec<u32>, u32) {
     let mut placed: Vec<(usize, u32)> = Vec::new();
     let (mut at, mut peak) = (vec![0; items.len()], from);
     for (i, (item, bytes, align)) in items.iter().enumerate() {
+        placed.retain(|(j, _)| items[*j].0.end >= item.start);
         let mut busy: Vec<(u32, u32)> = placed
             .iter()
             .filter(|(j, _)| overlap(&items[*j].0, item))

@@ -10,7 +10,7 @@ use crate::ir::visit::Operand;
 use crate::ir::*;
 
 /// Operations that are looked at together; the work is quadratic.
-const WINDOW: usize = 256;
+const WINDOW: usize = 96;
 
 /// Schedules every block.
 pub fn schedule(m: &mut Module, target: &Target) -> Result<(), CompileError> {
