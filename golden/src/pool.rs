@@ -7,7 +7,7 @@ use ndarray::{Array4, ArrayView2, ArrayView4, Axis};
 use crate::conv::Window;
 use crate::error::{GoldenError, checked_len};
 use crate::int8::Int8;
-use crate::linear::{dequantize, quantize};
+use crate::linear::{dequantize, to_steps};
 use crate::quant::Quant;
 use crate::requantize::requantize_value;
 
@@ -104,14 +104,15 @@ pub fn max_pool<T: PartialOrd + Copy>(x: ArrayView4<T>, pool: &Pool) -> Result<A
     })
 }
 
-/// The average of each window: dequantised, summed in float32 in row order, divided, quantised.
+/// The average of each window: dequantised, summed in float32 in row order, divided, and quantised as
+/// `sat(round_half_even(f(f(v / s_y) + z_y)))`, with the zero point inside the rounding, unlike QuantizeLinear.
 ///
 /// # Shapes
 /// `x: [N, C, H, W]`; returns `[N, C, OH, OW]`.
 /// # Errors
 /// As [`Window::output`]; [`GoldenError::Empty`] for a window that lies in the padding altogether.
 /// # Source
-/// `NUMERICS.md`, QLinearAveragePool; the `com.microsoft` operator.
+/// `NUMERICS.md`, QLinearAveragePool; the place of the zero point is ORT's, found by comparison.
 pub fn qlinear_average_pool<X: Int8, Y: Int8>(
     x: ArrayView4<X>,
     qx: Quant<X>,
@@ -165,9 +166,10 @@ pub fn qlinear_global_average_pool<X: Int8, Y: Int8>(
     }))
 }
 
-/// ORT's pooling adds the zero point before it rounds, unlike QuantizeLinear; the two differ on ties.
+/// `sat(round_half_even(f(f(v / scale) + zero_point)))`: unlike QuantizeLinear with the zero point inside the rounding, which
+/// differs on ties where the zero point is odd.
 fn quantize_inside<T: Int8>(v: f32, q: Quant<T>) -> T {
-    quantize(v, q)
+    to_steps(v / q.scale() + q.zero() as f32, 0)
 }
 
 fn average(x: ArrayView4<f32>, pool: &Pool, op: &'static str) -> Result<Array4<f32>, GoldenError> {

@@ -80,6 +80,14 @@ impl<T: Int8> QuantPer<T> {
         self.0.len()
     }
 
+    /// The parameters, where there is one pair for all.
+    pub fn single(&self) -> Option<Quant<T>> {
+        match self.0[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
     /// Parameters of a channel.
     ///
     /// # Panics
