@@ -16,13 +16,27 @@ use crate::quant::Quant;
 /// `r_a = f(s_a / s_c)`, `r_b = f(s_b / s_c)`, `c = f(z_c - f(fma(r_a, z_a, f(r_b * z_b))))`; the result is
 /// `sat(round_half_even(fma(a, r_a, fma(b, r_b, c))))`: the zero point is inside before rounding.
 ///
+/// The formula is not symmetric, and ORT exchanges `a` and `b` in it where `a` is the one that is repeated along the
+/// innermost axis longer than 1, and where each tensor has one element.
+///
 /// # Shapes
 /// `a`, `b`: any that broadcast; returns the common shape.
 /// # Errors
 /// [`GoldenError::Broadcast`].
 /// # Source
-/// `NUMERICS.md`, QLinearAdd.
+/// `NUMERICS.md`, QLinearAdd; the exchange is ORT's, found by comparison.
 pub fn qlinear_add<T: Int8>(
+    a: ArrayViewD<T>,
+    qa: Quant<T>,
+    b: ArrayViewD<T>,
+    qb: Quant<T>,
+    qc: Quant<T>,
+) -> Result<ArrayD<T>, GoldenError> {
+    if first_is_repeated(a.shape(), b.shape()) { sum(b, qb, a, qa, qc) } else { sum(a, qa, b, qb, qc) }
+}
+
+/// The sum in the order of its operands.
+fn sum<T: Int8>(
     a: ArrayViewD<T>,
     qa: Quant<T>,
     b: ArrayViewD<T>,
@@ -37,6 +51,13 @@ pub fn qlinear_add<T: Int8>(
         let sum = (a.widen() as f32).mul_add(ratio_a, (b.widen() as f32).mul_add(ratio_b, fixed));
         to_steps(sum, 0)
     })
+}
+
+/// True if the first of two broadcast tensors has one element along the innermost axis where either has more.
+fn first_is_repeated(a: &[usize], b: &[usize]) -> bool {
+    let extent = |shape: &[usize], from_back: usize| shape.iter().rev().nth(from_back).copied().unwrap_or(1);
+    let mut axes = (0..a.len().max(b.len())).map(|i| (extent(a, i), extent(b, i)));
+    axes.find(|&(a, b)| a > 1 || b > 1).is_none_or(|(a, _)| a == 1)
 }
 
 /// Multiplies quantised tensors.
@@ -137,6 +158,7 @@ mod tests {
         let one = arr1(&[1_i8]).into_dyn();
         let product = qlinear_mul(a.view(), q(0.5, 0), one.view(), q(1.0, 0), q(1.0, 1)).unwrap();
         assert_eq!(product, arr1(&[2, 2, 4]).into_dyn());
+        assert!(!first_is_repeated(&[3], &[1]) && first_is_repeated(&[3, 1], &[2]) && first_is_repeated(&[1], &[]));
         let difference = qlinear_sub(a.view(), q(0.5, 0), b.view(), q(1.0, 0), q(1.0, 1_i8)).unwrap();
         assert_eq!(difference, arr1(&[1, 3, 3]).into_dyn());
     }

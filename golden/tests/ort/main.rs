@@ -24,7 +24,8 @@ use ndarray::{ArrayD, Ix1, Ix2, Ix4};
 
 use vectors::{Case, Element, Tensor};
 
-/// How far an operator may be from ORT, declared once per operator.
+/// How far an operator may be from ORT on vectors from elsewhere, declared once per operator. The stored vectors are equal
+/// to the bit for all of them.
 #[derive(Debug, Clone, Copy)]
 enum Tolerance {
     /// Equal to the bit.
@@ -36,8 +37,10 @@ enum Tolerance {
 /// Runs all cases of an operator and compares.
 #[track_caller]
 fn check(operator: &str, tolerance: Tolerance, run: impl Fn(&mut Case) -> Tensor) {
-    let stored = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors");
-    let folder = std::env::var_os("CCL_GOLDEN_VECTORS").map_or_else(stored, PathBuf::from);
+    let (folder, tolerance) = match std::env::var_os("CCL_GOLDEN_VECTORS") {
+        Some(elsewhere) => (PathBuf::from(elsewhere), tolerance),
+        None => (PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors"), Tolerance::Exact),
+    };
     let cases = vectors::read(&folder.join(format!("{operator}.npz")));
     let mut sum = Sum::default();
     for (i, case) in cases.iter().enumerate() {
@@ -57,7 +60,7 @@ fn check(operator: &str, tolerance: Tolerance, run: impl Fn(&mut Case) -> Tensor
     println!("{operator}: {} cases, {total} elements, {mismatches} differ, by at most {largest} {first}", cases.len());
     let (allowed, by) = match tolerance {
         Tolerance::Exact => (0, 0.0),
-        Tolerance::Rare { per } => (total.div_ceil(per), 1.0),
+        Tolerance::Rare { per } => (total / per, 1.0),
     };
     assert!(mismatches <= allowed && largest <= by, "{operator}: {mismatches} of {total} differ, {first}");
 }
@@ -272,7 +275,8 @@ fn unary_functions() {
         let (code, x, qx, qy) = (c.param(), c.array::<T>(), c.quant::<T>(), c.quant::<T>());
         T::wrap(unary::qlinear_unary(x.view(), qx, qy, |x| function(code, x)))
     }
-    check("unary", Tolerance::Exact, |c| by_int8!(c.expected, run(c)));
+    // ORT's float32 erf is a polynomial; the correctly rounded one lands on the other side of a tie 2 times in 1.7 million.
+    check("unary", Tolerance::Rare { per: 100_000 }, |c| by_int8!(c.expected, run(c)));
 }
 
 #[test]
@@ -346,7 +350,8 @@ fn qlinear_softmax() {
         let (axis, x, qx, qy) = (c.param() as isize, c.array::<T>(), c.quant::<T>(), c.quant::<T>());
         T::wrap(softmax::qlinear_softmax(x.view(), qx, axis, qy).unwrap())
     }
-    check("qlinear_softmax", Tolerance::Exact, |c| by_int8!(c.expected, run(c)));
+    // Unexplained: 3 in 8.8 million, in int8 rows only.
+    check("qlinear_softmax", Tolerance::Rare { per: 1_000_000 }, |c| by_int8!(c.expected, run(c)));
 }
 
 #[test]
@@ -355,7 +360,8 @@ fn softmax_quantized() {
         let (axis, x, qx, qy) = (c.param() as isize, c.array::<T>(), c.quant::<T>(), c.quant::<T>());
         T::wrap(softmax::softmax_quantized(x.view(), qx, axis, qy).unwrap())
     }
-    check("softmax", Tolerance::Exact, |c| by_int8!(c.expected, run(c)));
+    // ORT's float32 exponential and summation order; 1 in 8.8 million.
+    check("softmax", Tolerance::Rare { per: 1_000_000 }, |c| by_int8!(c.expected, run(c)));
 }
 
 #[test]
@@ -367,7 +373,8 @@ fn layer_norm_quantized() {
         let beta = beta.as_ref().map(|b| b.view());
         T::wrap(norm::layer_norm_quantized(x.view(), qx, axis, gamma.view(), beta, epsilon, qy).unwrap())
     }
-    check("layer_norm", Tolerance::Exact, |c| by_int8!(c.expected, run(c)));
+    // ORT's float32 summation order; 20 in 5.5 million, ties included.
+    check("layer_norm", Tolerance::Rare { per: 100_000 }, |c| by_int8!(c.expected, run(c)));
 }
 
 #[test]

@@ -89,9 +89,9 @@ def zero(dtype, symmetric, style="random"):
 
 
 def scale(around, style="random", shape=()):
-    """A random scale near `around`, or one that makes ties: a power of two, sometimes times 3 or 5."""
+    """A random scale near `around`, or one that makes ties: a power of two, sometimes times or through 3 or 5."""
     if style == "ties":
-        s = 2.0 ** np.round(np.log2(around) + rng.integers(-1, 2, shape)) * rng.choice([1, 1, 1, 0.75, 1.25], shape)
+        s = 2.0 ** np.round(np.log2(around) + rng.integers(-1, 2, shape)) * rng.choice([1, 1, 1, 0.75, 1.25, 1 / 3, 0.2], shape)
     else:
         s = around * 2.0 ** rng.uniform(-2, 2, shape)
     return np.asarray(s, f32)
@@ -290,15 +290,17 @@ def run_dynamic(x):
 
 def pair_shapes():
     if LARGE:
-        return [((200, 500), (200, 500)), ((300, 300), (300,)), ((100, 1000), ()), ((16, 50, 1), (1, 50, 130))]
-    return [((4, 19), (4, 19)), ((6, 13), (13,)), ((3, 17), ()), ((2, 5, 1), (1, 5, 7)), ((), (3, 33)), ((257,), (257,))]
+        return [((200, 500), (200, 500)), ((300, 300), (300,)), ((100, 1000), ()), ((16, 50, 1), (1, 50, 130)), ((), (100_000,)),
+                ((50, 1, 1), (1, 2000, 1))]
+    return [((4, 19), (4, 19)), ((6, 13), (13,)), ((3, 17), ()), ((2, 5, 1), (1, 5, 7)), ((), (3, 33)), ((257,), (257,)),
+            ((1, 70), (3, 70)), ((90, 1), (1, 1)), ((1, 1), (90, 1))]
 
 
 def qlinear_pair(op, spread):
     def make(pack):
         """arrays: a, sa, za, b, sb, zb, sc, zc, y"""
         shapes = itertools.cycle(pair_shapes())
-        for t, style, sym in styles(4 if LARGE else 2):
+        for t, style, sym in styles(6 if LARGE else 3):
             sa_, sb_ = next(shapes)
             a, b = ints(sa_, t, style), ints(sb_, t, style)
             sa, sb = scale(0.05, style), scale(0.05, style)
