@@ -35,9 +35,9 @@ impl Window {
     /// does not fit; [`GoldenError::TooLarge`] where extents overflow.
     pub fn output(&self, op: &'static str, input: [usize; 2], kernel: [usize; 2]) -> Result<[usize; 2], GoldenError> {
         let mut output = [0; 2];
-        for axis in 0..2 {
+        for (axis, n) in output.iter_mut().enumerate() {
             let (window, padded) = self.extents(op, input, kernel, axis)?;
-            output[axis] = (padded - window) / self.strides[axis] + 1;
+            *n = (padded - window) / self.strides[axis] + 1;
         }
         Ok(output)
     }

@@ -3,7 +3,7 @@
 //! Every function checks shapes and parameters before it computes, so an error means that nothing was written.
 
 /// Elements that a result may have; a larger one is refused before memory is asked for.
-pub const MAX_ELEMENTS: usize = 1 << 31;
+pub const MAX_ELEMENTS: usize = 1 << 28;
 
 /// A call that has no defined result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -125,13 +125,11 @@ pub enum GoldenError {
     },
 }
 
-/// Elements of `shape`, or an error where the product overflows or exceeds [`MAX_ELEMENTS`].
+/// Elements of `shape`, or an error where the product exceeds [`MAX_ELEMENTS`]; an extent of 0 counts as 1 in that, since
+/// ndarray asks the same of its shapes.
 pub(crate) fn checked_len(op: &'static str, shape: &[usize]) -> Result<usize, GoldenError> {
-    if shape.contains(&0) {
-        return Ok(0);
-    }
-    let len = shape.iter().try_fold(1_usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
-    len.ok_or(GoldenError::TooLarge { op })
+    let room = shape.iter().try_fold(1_usize, |n, &d| n.checked_mul(d.max(1))).filter(|&n| n <= MAX_ELEMENTS);
+    room.map(|n| if shape.contains(&0) { 0 } else { n }).ok_or(GoldenError::TooLarge { op })
 }
 
 /// `axis` counted from the front, where negative values count from the back as in ONNX.

@@ -72,10 +72,10 @@ pub fn fraction_bits(low: f64, high: f64, guard_bits: u32) -> Result<u32, Golden
     if low > high {
         return Err(GoldenError::Empty { op: OP, tensor: "range" });
     }
-    let largest = if low.is_nan() || high.is_nan() { f64::NAN } else { low.abs().max(high.abs()) };
-    if !(largest < 2.0_f64.powi(31)) {
-        let legal = "a magnitude below 2^31";
-        return Err(GoldenError::FloatParameter { op: OP, name: "range", value: largest, legal });
+    let largest = low.abs().max(high.abs());
+    if low.is_nan() || high.is_nan() || largest >= 2.0_f64.powi(31) {
+        let (value, legal) = (if low.is_nan() { low } else { high }, "a magnitude below 2^31");
+        return Err(GoldenError::FloatParameter { op: OP, name: "range", value, legal });
     }
     let integer_bits = u64::BITS - (largest as u64).leading_zeros();
     (31 - integer_bits).checked_sub(guard_bits).ok_or({
@@ -286,7 +286,7 @@ mod tests {
     /// The check values of `MACHINE.md` section 6.
     #[test]
     fn quantise_check_values() {
-        let q = Quant::new(0.018_658_448_010_683_06, -14_i8).unwrap();
+        let q = Quant::new(0.018_658_448_f64 as f32, -14_i8).unwrap();
         let got = [-15.0, 1.4, 2.0, 3.4, 14.5, 15.5].map(|x| fx_quantize(fx_from_f64(x, 27), 27, q).unwrap());
         assert_eq!(got, [-128, 61, 93, 127, 127, 127]);
     }

@@ -51,7 +51,7 @@ pub fn reshape<T: Clone>(x: ArrayViewD<T>, shape: &[i64]) -> Result<ArrayD<T>, G
     }
     let known = checked_len(OP, &sizes)?;
     if let Some(open) = open {
-        sizes[open] = if known == 0 { 0 } else { x.len() / known };
+        sizes[open] = x.len().checked_div(known).unwrap_or(0);
     }
     expect_extent(OP, "elements", checked_len(OP, &sizes)?, x.len())?;
     let elements = x.iter().cloned().collect();
@@ -286,9 +286,10 @@ pub fn space_to_depth<T: Clone>(x: ArrayViewD<T>, block: usize) -> Result<ArrayD
         let legal = "a divisor of height and width";
         return Err(GoldenError::Parameter { op: OP, name: "block", value: block as i64, legal });
     }
-    let blocks = sized(x, &[n, c, h / block, block, w / block, block]);
+    let blocks = sized(OP, x, &[n, c, h / block, block, w / block, block])?;
     let moved = transpose(blocks.view(), &[0, 3, 5, 1, 2, 4])?;
-    Ok(sized(moved.view(), &[n, c * block * block, h / block, w / block]))
+    let deep = block.checked_mul(block).and_then(|s| s.checked_mul(c)).ok_or(GoldenError::TooLarge { op: OP })?;
+    sized(OP, moved.view(), &[n, deep, h / block, w / block])
 }
 
 /// Order of the channels that [`depth_to_space`] spreads.
@@ -321,8 +322,10 @@ pub fn depth_to_space<T: Clone>(x: ArrayViewD<T>, block: usize, order: DepthOrde
         DepthOrder::Dcr => ([n, block, block, c, h, w], [0, 3, 4, 1, 5, 2]),
         DepthOrder::Crd => ([n, c, block, block, h, w], [0, 1, 4, 2, 5, 3]),
     };
-    let moved = transpose(sized(x, &split).view(), &permutation)?;
-    Ok(sized(moved.view(), &[n, c, h * block, w * block]))
+    let moved = transpose(sized(OP, x, &split)?.view(), &permutation)?;
+    let (h, w) = (h.checked_mul(block), w.checked_mul(block));
+    let (Some(h), Some(w)) = (h, w) else { return Err(GoldenError::TooLarge { op: OP }) };
+    sized(OP, moved.view(), &[n, c, h, w])
 }
 
 /// The four extents of an image tensor.
@@ -332,9 +335,10 @@ fn extents<T>(op: &'static str, x: &ArrayViewD<T>) -> Result<[usize; 4], GoldenE
 }
 
 /// The elements in row order under another shape of the same size.
-fn sized<T: Clone>(x: ArrayViewD<T>, shape: &[usize]) -> ArrayD<T> {
+fn sized<T: Clone>(op: &'static str, x: ArrayViewD<T>, shape: &[usize]) -> Result<ArrayD<T>, GoldenError> {
+    checked_len(op, shape)?;
     let elements = x.iter().cloned().collect();
-    Array::from_shape_vec(IxDyn(shape), elements).expect("the extents were split, not changed")
+    Ok(Array::from_shape_vec(IxDyn(shape), elements).expect("the extents were split, not changed"))
 }
 
 #[cfg(test)]

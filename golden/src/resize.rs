@@ -193,6 +193,9 @@ fn interpolate<T: Copy>(
     for (&found, &expected) in resize.sizes.iter().zip(x.shape()).take(rank - 2) {
         expect_extent(OP, "leading extent", found, expected)?;
     }
+    if resize.sizes.contains(&0) {
+        return Ok(empty(&resize.sizes));
+    }
     let rows = resize.taps(rank - 2, x.shape()[rank - 2]);
     let columns = resize.taps(rank - 1, x.shape()[rank - 1]);
     Ok(ArrayD::from_shape_fn(IxDyn(&resize.sizes), |at| {
@@ -220,6 +223,9 @@ fn interpolate<T: Copy>(
 /// The ONNX operator Resize, mode `nearest`; compared with ORT.
 pub fn resize_nearest<T: Copy>(x: ArrayViewD<T>, resize: &Resize, nearest: Nearest) -> Result<ArrayD<T>, GoldenError> {
     resize.check(x.shape())?;
+    if resize.sizes.contains(&0) {
+        return Ok(empty(&resize.sizes));
+    }
     let sources: Vec<_> = (0..x.ndim()).map(|axis| resize.nearest(axis, x.shape()[axis], nearest)).collect();
     Ok(ArrayD::from_shape_fn(IxDyn(&resize.sizes), |at| {
         let mut index = at.clone();
@@ -228,6 +234,11 @@ pub fn resize_nearest<T: Copy>(x: ArrayViewD<T>, resize: &Resize, nearest: Neare
         }
         x[&index]
     }))
+}
+
+/// A tensor without elements, one of whose extents may still be large.
+fn empty<T>(shape: &[usize]) -> ArrayD<T> {
+    ArrayD::from_shape_vec(IxDyn(shape), Vec::new()).expect("an extent is 0")
 }
 
 #[cfg(test)]
