@@ -162,7 +162,7 @@ fn accumulate<X: Int8, W: Int8>(
     let [oh, ow] = window.output(op, [height, width], [kh, kw])?;
     checked_len(op, &[n_images, n_out, oh, ow])?;
 
-    let centred = x.mapv(|v| v.widen() - x_zero);
+    let centred = x.as_standard_layout().mapv(|v| v.widen() - x_zero);
     let mut acc = Array4::zeros((n_images, n_out, oh, ow));
     for (image, mut acc) in centred.outer_iter().zip(acc.outer_iter_mut()) {
         for (m, plane) in acc.outer_iter_mut().enumerate() {
@@ -178,20 +178,21 @@ fn accumulate<X: Int8, W: Int8>(
 /// One output channel of one image: adds tap after tap to the whole plane.
 fn accumulate_plane(mut plane: ArrayViewMut2<i32>, inputs: ArrayView3<i32>, weights: ArrayView3<i32>, window: &Window) {
     let (_, height, width) = inputs.dim();
+    let n_columns = plane.dim().1;
     for ((c, ky, kx), &weight) in weights.indexed_iter() {
         // Output columns whose tap lies inside the image; the others read padding, which is the zero point.
         let inside = |&ox: &usize| window.source(1, ox, kx, width).is_some();
-        let n_columns = plane.dim().1;
         let Some(first) = (0..n_columns).find(inside) else { continue };
-        let last = (first..n_columns).rev().find(inside).unwrap_or(first);
         let start = window.source(1, first, kx, width).unwrap_or(0);
         for (oy, mut row) in plane.outer_iter_mut().enumerate() {
             let Some(iy) = window.source(0, oy, ky, height) else { continue };
-            let source = inputs.slice(ndarray::s![c, iy, start..;window.strides[1]]);
-            let mut columns = row.slice_mut(ndarray::s![first..=last]);
-            columns.zip_mut_with(&source.slice(ndarray::s![..=last - first]), |a, &x| {
-                *a = a.wrapping_add(x.wrapping_mul(weight));
-            });
+            let source = inputs.index_axis(Axis(0), c).index_axis_move(Axis(0), iy);
+            let source = source.as_slice().expect("images are in row order");
+            let row = row.as_slice_mut().expect("planes are in row order");
+            // The image ends where the padding on the right begins, so the shorter of the two ends the row.
+            for (acc, &x) in row[first..].iter_mut().zip(source[start..].iter().step_by(window.strides[1])) {
+                *acc = acc.wrapping_add(x.wrapping_mul(weight));
+            }
         }
     }
 }
@@ -287,6 +288,15 @@ mod tests {
                 assert_eq!(got, by_hand(&x, -5, &w, [n, m, oy, ox], &window, groups));
             }
         }
+    }
+
+    #[test]
+    fn views_in_any_order_give_the_same() {
+        let x = Array4::from_shape_fn((1, 5, 6, 3), |(_, y, x, c)| (y * 41 + x * 17 + c * 5) as u8);
+        let w = Array4::from_shape_fn((2, 3, 3, 3), |(m, c, y, x)| (m * 7 + c * 11 + y * 3 + x) as i8);
+        let view = x.view().permuted_axes([0, 3, 1, 2]);
+        let call = |x| conv_integer(x, 7, w.view(), &[1, 2], &Window::default(), 1).unwrap();
+        assert_eq!(call(view), call(view.to_owned().as_standard_layout().view()));
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub fn split<T: Clone>(x: ArrayViewD<T>, axis: isize, sizes: &[usize]) -> Result
     Ok(parts.collect())
 }
 
-/// One axis of a [`slice`].
+/// One axis of a [`slice()`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceAxis {
     /// The axis; negative counts from the back.
