@@ -1,0 +1,37 @@
+#![doc = include_str!("../README.md")]
+
+pub mod error;
+
+pub mod int8;
+pub mod quant;
+pub mod scale;
+
+pub mod linear;
+pub mod requantize;
+
+pub mod conv;
+pub mod matmul;
+
+pub mod binary;
+pub mod broadcast;
+pub mod concat;
+pub mod elementwise;
+pub mod pool;
+pub mod unary;
+
+pub mod argmax;
+pub mod attention;
+pub mod norm;
+pub mod softmax;
+
+pub mod moves;
+pub mod resize;
+
+pub mod fixed;
+
+pub mod compare;
+
+pub use error::GoldenError;
+pub use int8::Int8;
+pub use quant::{Quant, QuantPer};
+pub use scale::{Rounding, Scale};
