@@ -34,7 +34,7 @@ macro_rules! codes {
     };
 }
 
-// C00 text, C01 subset of Rust, C02 names, C03 constants. Types, formats, flows and budgets follow from C04 on. The numbers
+// C00 text, C01 subset of Rust, C02 names, C03 constants, C04 types, C05 flows. The numbers
 // are written without leading zeros: 201 is C0201.
 codes! {
     /// A bracket has no partner. The place is the bracket that stays open, or the one too many; what follows is read as if
@@ -129,6 +129,64 @@ codes! {
     /// An index beyond the end of a constant array.
     306 ConstIndex = "index out of range",
         before "const T: [i32; 2] = [1, 2];\nconst N: i32 = T[2];", after "const T: [i32; 2] = [1, 2];\nconst N: i32 = T[1];";
+    /// A value of another type than its place wants.
+    401 WrongType = "wrong type",
+        before "fn f(a: Q<i8>) -> Q<i32> {\n    a\n}", after "fn f(a: Q<i8>) -> Q<i32> {\n    a.widen::<i32>()\n}";
+    /// Fixed-point numbers with unlike numbers of fraction bits. Nothing aligns them unasked: bits would be lost unseen.
+    402 UnlikeFractionBits = "unlike fraction bits",
+        before "fn f(a: Q<Fx<16>>, b: Q<Fx<12>>) -> Q<Fx<16>> {\n    a + b\n}",
+        after "fn f(a: Q<Fx<16>>, b: Q<Fx<12>>) -> Q<Fx<16>> {\n    a + b.rescale::<16>(HalfEven, Saturate)\n}";
+    /// A wider value where a narrower one is wanted. Narrowing says what becomes of values out of range, and of bits behind
+    /// the point.
+    403 UnnamedNarrowing = "narrowing that names no overflow",
+        before "fn f(a: Q<i32>) -> Q<i8> {\n    a\n}", after "fn f(a: Q<i32>) -> Q<i8> {\n    a.narrow::<i8>(Saturate)\n}";
+    /// A scalar, one value in the control unit, where a value of every PE is wanted, or the other way round. Operators and
+    /// functions of the language spread scalars by themselves; bindings, results and arguments of own functions do not.
+    404 ScalarPerPe = "scalar and per-PE value mixed up",
+        before "fn f(mut a: Q<i32>) -> Q<i32> {\n    a = 3;\n    a\n}",
+        after "fn f(mut a: Q<i32>) -> Q<i32> {\n    a = splat(3);\n    a\n}";
+    /// An operator with operands that it does not take. Per-PE values keep their width, products of fixed-point numbers name
+    /// their format.
+    405 WrongOperand = "wrong operands",
+        before "fn f(a: Q<i8>, b: Q<i32>) -> Q<i32> {\n    a + b\n}",
+        after "fn f(a: Q<i8>, b: Q<i32>) -> Q<i32> {\n    a.widen::<i32>() + b\n}";
+    /// A method of another type.
+    406 WrongReceiver = "method of another type",
+        before "fn f(a: &Lrm<i8, 4>) -> Q<i16> {\n    a.widen::<i16>()\n}",
+        after "fn f(a: &Lrm<i8, 4>) -> Q<i16> {\n    a[0].widen::<i16>()\n}";
+    /// A loop or jump by a condition that differs from PE to PE. There is one instruction stream: such a condition can only
+    /// mask what PEs write.
+    407 PerPeControl = "control flow by a condition of each PE",
+        before "fn f(mut a: Q<i32>) {\n    #[bound(9)]\n    while a > 0 {\n        a -= 1;\n    }\n}",
+        after "fn f(mut a: Q<i32>) {\n    #[bound(9)]\n    while any(a > 0) {\n        if a > 0 {\n            a -= 1;\n        }\n    }\n}";
+    /// Flows, broadcasts, DMA, `shift` and `reduce` do not stand under a condition that differs from PE to PE: engines serve the
+    /// whole array, and a neighbour may be disabled. `gather` and `scatter` may, since random access skips disabled PEs, and so
+    /// may `any`, `all`, and the words of a broadcast, which all PEs pass alike.
+    408 TalkInBranch = "communication under a condition of each PE",
+        before "fn f(a: Q<i32>) -> Q<i32> {\n    let mut b = a;\n    if a > 0 {\n        b = shift(a, East, 1);\n    }\n    b\n}",
+        after "fn f(a: Q<i32>) -> Q<i32> {\n    let mut b = a;\n    let west = shift(a, East, 1);\n    if a > 0 {\n        b = west;\n    }\n    b\n}";
+    /// What flows in or out differs from its tensor: another element type, more channels, or weights in another order than
+    /// they are taken.
+    501 FlowShape = "shapes differ in a flow",
+        before "fn f(y: &mut Ocm<i8, Planar<1, 32, 32>>, v: Q<i32>) {\n    for t in y.tiles() {\n        t.store(v);\n    }\n}",
+        after "fn f(y: &mut Ocm<i8, Planar<1, 32, 32>>, v: Q<i32>) {\n    for t in y.tiles() {\n        t.store(v.narrow::<i8>(Saturate));\n    }\n}";
+    /// A flow used as the data that it will bring. Data can be read once the flow has landed.
+    502 ReadBeforeLanding = "read before landing",
+        before "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>();\n        probe!(a[0]);\n    }\n}",
+        after "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        probe!(a[0]);\n    }\n}";
+    /// A flow that is started and not waited for. It would land in a buffer that is in use for something else by then.
+    503 FlowNeverWaited = "flow never waited for",
+        before "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>();\n    }\n}",
+        after "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        probe!(a[0]);\n    }\n}";
+    /// A tile, buffer or flow of a block assigned to a variable that outlives the block. At the brace its memory is released.
+    504 LeavesScope = "place leaves its scope",
+        before "fn f() {\n    let mut kept = Lrm::<i8, 4>::filled(0);\n    {\n        let inner = Lrm::<i8, 4>::filled(1);\n        kept = inner;\n    }\n    probe!(kept[0]);\n}",
+        after "fn f() {\n    let mut kept = Lrm::<i8, 4>::filled(0);\n    {\n        let inner = Lrm::<i8, 4>::filled(1);\n        kept[0..4] = inner;\n    }\n    probe!(kept[0]);\n}";
+    /// A buffer, tile or flow of one iteration of a pipelined walk kept for the next ones. The buffers of the body exist `n` times
+    /// and are used in turn, so the next iteration but `n - 1` overwrites it.
+    505 KeptAcrossIterations = "kept across iterations",
+        before "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    let mut last = Lrm::<i8, 1>::filled(0);\n    for t in x.tiles().pipelined(2) {\n        probe!(last[0]);\n        last = t.fetch::<Lrm<i8, 1>>().wait();\n    }\n}",
+        after "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    let mut last = Lrm::<i8, 1>::filled(0);\n    for t in x.tiles().pipelined(2) {\n        probe!(last[0]);\n        last[0..1] = t.fetch::<Lrm<i8, 1>>().wait();\n    }\n}";
 }
 
 impl fmt::Display for Code {

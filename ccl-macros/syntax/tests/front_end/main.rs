@@ -7,3 +7,4 @@ mod limits;
 mod mutation;
 mod random;
 mod support;
+mod types;
