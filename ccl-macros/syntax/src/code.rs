@@ -34,7 +34,8 @@ macro_rules! codes {
     };
 }
 
-// C00 text, C01 subset of Rust, C02 names, C03 constants, C04 types, C05 flows. The numbers
+// C00 text, C01 subset of Rust, C02 names, C03 constants, C04 types, C05 flows, C06 what an
+// instance needs. The numbers
 // are written without leading zeros: 201 is C0201.
 codes! {
     /// A bracket has no partner. The place is the bracket that stays open, or the one too many; what follows is read as if
@@ -187,6 +188,19 @@ codes! {
     505 KeptAcrossIterations = "kept across iterations",
         before "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    let mut last = Lrm::<i8, 1>::filled(0);\n    for t in x.tiles().pipelined(2) {\n        probe!(last[0]);\n        last = t.fetch::<Lrm<i8, 1>>().wait();\n    }\n}",
         after "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    let mut last = Lrm::<i8, 1>::filled(0);\n    for t in x.tiles().pipelined(2) {\n        probe!(last[0]);\n        last[0..1] = t.fetch::<Lrm<i8, 1>>().wait();\n    }\n}";
+    /// The sum of products may leave the 32 bits of an accumulator: the number of products (extents and trip counts of the
+    /// instance) times the ends of the ranges of elements and weights. Biases are not counted.
+    601 AccOverflow = "accumulator may overflow",
+        before "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i16, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;",
+        after "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i8, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;";
+    /// The buffers that are alive at one moment do not fit the local memory of a PE.
+    602 LrmBudget = "local memory over budget",
+        before "#[kernel]\npub fn k<const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>) {\n    for t in x.tiles().pipelined(2) {\n        let a = t.fetch::<Lrm<i8, C>>().wait();\n        probe!(a[0]);\n    }\n}\n#[instance(target = QC_U)]\npub const C3000: Kernel = k::<3000>;",
+        after "#[kernel]\npub fn k<const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>) {\n    for t in x.tiles().chunks::<4>().pipelined(2) {\n        let a = t.fetch::<Lrm<i8, 4>>().wait();\n        probe!(a[0]);\n    }\n}\n#[instance(target = QC_U)]\npub const C3000: Kernel = k::<3000>;";
+    /// The tensors of an instance that are alive at one moment do not fit the on-chip memory.
+    603 OcmBudget = "on-chip memory over budget",
+        before "#[kernel]\npub fn k<const H: usize>(x: &Ext<i8, Planar<4, H, H>>) {\n    let mut here = Ocm::<i8, Planar<4, H, H>>::new();\n    prefetch(x, &mut here).wait();\n}\n#[instance(target = QC_U)]\npub const H2048: Kernel = k::<2048>;",
+        after "#[kernel]\npub fn k<const H: usize>(x: &Ext<i8, Planar<4, H, H>>) {\n    let mut here = Ocm::<i8, Planar<4, H, H>>::new();\n    prefetch(x, &mut here).wait();\n}\n#[instance(target = QC_U)]\npub const H512: Kernel = k::<512>;";
 }
 
 impl fmt::Display for Code {

@@ -2,8 +2,9 @@
 //! them stops the others.
 //!
 //! `names` resolves names and counts arguments, `consts.rs` evaluates constants and instances, `types` gives every expression its
-//! type and checks formats, conditions of PEs and flows. Budgets are not checked yet.
+//! type and checks formats, conditions of PEs and flows; `budget.rs` checks what an instance needs against a machine.
 
+mod budget;
 mod consts;
 mod names;
 pub mod types;
@@ -12,6 +13,7 @@ mod walk;
 use crate::ast::Module;
 use crate::diag::Diags;
 
+pub use budget::{Budget, Peak, check_budget};
 pub use consts::Instance;
 pub use names::{Def, Names};
 

@@ -2,8 +2,10 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use crate::support::{Rng, corpus};
+use crate::support::{MACHINE, Rng, corpus};
 use ccl_syntax::Diags;
+use ccl_syntax::check::Instance;
+use ccl_syntax::eval::Value;
 
 /// Text cut into words, numbers and characters, each with the blank space behind it.
 fn pieces(text: &str) -> Vec<&str> {
@@ -130,7 +132,18 @@ fn random_damage_never_panics() {
         let mut diags = Diags::default();
         let (module, source) = ccl_syntax::parse_items("k.rs", &text, &mut diags);
         let is_rust = diags.is_empty();
-        ccl_syntax::check(&module, &mut diags);
+        let checked = ccl_syntax::check(&module, &mut diags);
+        for (item, function) in module.fns() {
+            let name = item.name().expect("a function has a name");
+            let instance = Instance {
+                id: name.id,
+                name: "I".into(),
+                kernel: name.name.name.clone(),
+                args: function.generics.iter().map(|_| Value::usize(8)).collect(),
+                target: "QC_U".into(),
+            };
+            ccl_syntax::check_budget(&module, &checked, &instance, MACHINE, &mut diags);
+        }
         diags.render(&source);
         if !is_rust {
             continue;

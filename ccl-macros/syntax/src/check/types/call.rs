@@ -178,6 +178,11 @@ impl<'a> Checker<'a, '_> {
                 self.mismatch(&before, &found, arg.span, &what);
             }
         }
+        let given = function.generics.iter().map(|param| {
+            let given = names.extents.get(&param.name.name.name);
+            given.cloned().unwrap_or(Extent::Unknown)
+        });
+        self.generics.insert(callee.id.0, given.collect());
         match &function.ret {
             Some(ret) => self.ty(ret).map(&Generic(&params)).map(&names).map(&Unbound),
             None => Type::UNIT,

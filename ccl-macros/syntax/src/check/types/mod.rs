@@ -31,12 +31,17 @@ pub use ty::{Elem, Extent, Layout, Memory, Tensor, Type};
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     of: HashMap<u32, Type>,
+    generics: HashMap<u32, Vec<Extent>>,
 }
 
 impl Types {
     /// Type of the expression or binding with that key, if it was checked.
     pub fn of(&self, id: NodeId) -> Option<&Type> {
         self.of.get(&id.0)
+    }
+    /// The const arguments of a call of a function of the block, written or inferred; the key is that of the callee's path.
+    pub fn generics_of(&self, id: NodeId) -> Option<&[Extent]> {
+        self.generics.get(&id.0).map(Vec::as_slice)
     }
 }
 
@@ -55,6 +60,7 @@ pub(super) fn check(module: &Module, names: &Names, diags: &mut Diags) -> Types 
         talking,
         items: module.items.iter().filter_map(|item| Some((item.name()?.id.0, item))).collect(),
         types: HashMap::new(),
+        generics: HashMap::new(),
         literals: Literals::default(),
         locals: HashMap::new(),
         scopes: Vec::new(),
@@ -66,8 +72,9 @@ pub(super) fn check(module: &Module, names: &Names, diags: &mut Diags) -> Types 
         checker.function(function);
     }
     let of = checker.types.iter().map(|(id, ty)| (*id, checker.literals.settled(ty))).collect();
+    let generics = checker.generics;
     said.take();
-    Types { of }
+    Types { of, generics }
 }
 
 /// A variable.
@@ -101,6 +108,7 @@ struct Checker<'a, 'd> {
     talking: HashSet<u32>,
     items: HashMap<u32, &'a Item>,
     types: HashMap<u32, Type>,
+    generics: HashMap<u32, Vec<Extent>>,
     literals: Literals,
     locals: HashMap<u32, Local>,
     /// Variables by scope, innermost last.
