@@ -166,6 +166,9 @@ codes! {
     408 TalkInBranch = "communication under a condition of each PE",
         before "fn f(a: Q<i32>) -> Q<i32> {\n    let mut b = a;\n    if a > 0 {\n        b = shift(a, East, 1);\n    }\n    b\n}",
         after "fn f(a: Q<i32>) -> Q<i32> {\n    let mut b = a;\n    let west = shift(a, East, 1);\n    if a > 0 {\n        b = west;\n    }\n    b\n}";
+    /// A generic argument that is left out and cannot be told from the arguments or from the type that the place wants.
+    409 OpenGeneric = "generic argument not known",
+        before "fn f(a: Q<Fx<16>>) {\n    probe!(exp(a));\n}", after "fn f(a: Q<Fx<16>>) {\n    probe!(exp::<24>(a));\n}";
     /// What flows in or out differs from its tensor: another element type, more channels, or weights in another order than
     /// they are taken.
     501 FlowShape = "shapes differ in a flow",

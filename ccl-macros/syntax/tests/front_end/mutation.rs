@@ -122,7 +122,7 @@ fn functions() -> Vec<Vec<&'static str>> {
 
 #[test]
 fn random_damage_never_panics() {
-    const RUNS: usize = 8_000;
+    const RUNS: usize = 5_000;
     let functions = functions();
     let mut rng = Rng(7);
     let mut n_clean = 0;

@@ -67,6 +67,28 @@ const RULES: &[(Code, &str, &str, &str)] = &[
     (Code::WrongOperand, "a: &Lrm<i8, 4>", "probe!(a + a);", "probe!(a[0] + a[1]);"),
     (Code::WrongOperand, "a: Acc<4>, b: Acc<1>", "probe!((a + b).get(0));", "probe!((a + a).get(0));"),
     (Code::WrongOperand, "a: usize", "probe!(-a);", "probe!(-(a as i32));"),
+    (Code::WrongType, "n: usize", "probe!(splat(n));", "probe!(splat(n as i32));"),
+    (Code::WrongType, "n: usize", "let a: Q<usize> = splat(4);", "let a: Q<i32> = splat(4);"),
+    (Code::OpenGeneric, "a: Q<Fx<16>>", "let b = fx_mul(a, a);", "let b: Q<Fx<8>> = fx_mul(a, a);"),
+    (Code::OpenGeneric, "t: Tile", "let b = t.fetch();", "let b: Flow<Lrm<i8, 4>> = t.fetch();\nprobe!(b.wait()[0]);"),
+    (
+        Code::Immutable,
+        "y: &Ocm<i8, Planar<1, 8, 8>>",
+        "for t in y.tiles() { t.store(splat(1i8)); }",
+        "for t in y.tiles() { probe!(t.inside()); }",
+    ),
+    (
+        Code::Immutable,
+        "y: &[Ocm<i8, Planar<1, 8, 8>>; 2], t: Tile",
+        "y[1].at(t).channels(0).store(splat(1i8));",
+        "probe!(y[1].at(t).inside());",
+    ),
+    (
+        Code::FlowNeverWaited,
+        "x: &Ocm<i8, Planar<1, 8, 8>>",
+        "let flows = (x.gather(q_row()), 1);",
+        "let flows = (x.gather(q_row()), 1);\nprobe!(flows.0.wait().0);",
+    ),
     (Code::WrongReceiver, "a: &Ext<i8, Planar<1, 8, 8>>", "for t in a.tiles() {}", "probe!(q_row());"),
     (Code::WrongReceiver, "a: i8", "let b = a.widen::<i32>();", "let b = a as i32;"),
     (Code::WrongReceiver, "a: Q<i8>", "let b = a.narrow::<i32>(Wrap);", "let b = a.widen::<i32>();"),
@@ -82,7 +104,7 @@ const RULES: &[(Code, &str, &str, &str)] = &[
     (Code::TalkInBranch, "a: Q<i32>", "if a > 0 { probe!(reduce(a, Sum, Row)); }", "if a > 0 { probe!(any(a > 3)); }"),
     (
         Code::TalkInBranch,
-        "a: Q<bool>, x: &Ocm<i8, Planar<1, 8, 8>>, t: Tile",
+        "a: Q<bool>, x: &mut Ocm<i8, Planar<1, 8, 8>>, t: Tile",
         "if a { x.at(t).store(splat(1i8)); }",
         "if a { probe!(x.gather(q_row()).wait()); }",
     ),
@@ -120,7 +142,7 @@ const RULES: &[(Code, &str, &str, &str)] = &[
     ),
     (
         Code::ReadBeforeLanding,
-        "x: &Ocm<i8, Planar<1, 8, 8>>, t: Tile",
+        "x: &mut Ocm<i8, Planar<1, 8, 8>>, t: Tile",
         "let a = x.at(t).fetch::<Lrm<i8, 1>>();\nx.at(t).store(a);",
         "let a = x.at(t).fetch::<Lrm<i8, 1>>();\nx.at(t).store(a.wait());",
     ),
@@ -201,7 +223,32 @@ fn literals_take_the_type_of_their_use() {
                 while i < n {\n        best = a[i].widen::<i16>();\n        i += 1;\n    }\n    best\n}\n";
     assert_eq!(rendered(text), "");
     let wrong = text.replace("best\n}", "splat(i)\n}");
-    assert!(rendered(&wrong).contains("expected `Q<i16>`, found `Q<usize>`"), "{}", rendered(&wrong));
+    assert!(rendered(&wrong).contains("`splat` of `usize`"), "{}", rendered(&wrong));
+}
+
+#[test]
+fn what_rust_takes_is_taken() {
+    // A flow that the next iteration waits for, and a reference to a reference.
+    let text = "fn g(a: &Lrm<i8, 4>) {}\nfn f(x: &Ocm<i8, Planar<4, 8, 8>>, t: Tile, a: &Lrm<i8, 4>) {\n    let mut next = \
+                x.at(t).fetch::<Lrm<i8, 4>>();\n    for u in x.tiles() {\n        probe!(next.wait()[0]);\n        next = \
+                u.fetch::<Lrm<i8, 4>>();\n    }\n    g(&a);\n}\n";
+    assert_eq!(rendered(text), "");
+    // What a function from outside takes is for rustc to say.
+    assert_eq!(rendered("fn f() {\n    golden::g(&mut Lrm::new(), (Acc::zero(), 1));\n}\n"), "");
+}
+
+#[test]
+fn an_error_of_a_name_is_no_error_of_types() {
+    for text in [
+        "fn f() {\n    let a: Lrm<i8, 4> = Lrm::filled(missing);\n}\n",
+        "fn f(t: Tile) {\n    let a = missing.fetch();\n    let b = a.wait()[0] + 1;\n    t.store(b);\n}\n",
+        "fn f(a: &mut Lrm<i8, 4>) {\n    let b = exp(missing);\n    probe!(b);\n    a[missing] = a[0];\n}\n",
+        "fn f() {\n    for t in missing.tiles() {\n        let (a, b) = t.fetch::<Lrm<i8, 4>>().wait();\n    }\n}\n",
+    ] {
+        let (diags, source) = check(text);
+        let all: String = diags.iter().map(|d| d.render(&source)).collect();
+        assert!(diags.iter().all(|d| d.code == Code::UnknownName), "{all}");
+    }
 }
 
 /// The bindings of a kernel with their types.

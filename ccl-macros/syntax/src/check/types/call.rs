@@ -34,7 +34,7 @@ impl<'a> Checker<'a, '_> {
             Some(Def::Fn(id)) => self.own(id, callee, args),
             _ => {
                 for arg in args {
-                    self.expr(arg, None);
+                    self.expr(arg, Some(&Type::Unknown));
                 }
                 Type::Unknown
             }
@@ -81,6 +81,8 @@ impl<'a> Checker<'a, '_> {
     ) -> Type {
         self.generics(form, site.generics, names);
         let mut is_fine = true;
+        // An error elsewhere may be why a generic argument is not known.
+        let mut is_told = expected != Some(&Type::Unknown);
         let mut first = first;
         for (i, arg) in site.args.iter().enumerate() {
             let wanted = form.params.get(i).and_then(|(_, ty)| ty.as_ref());
@@ -89,6 +91,7 @@ impl<'a> Checker<'a, '_> {
                 Some(found) => found,
                 None => self.expr(arg, shown.as_ref()),
             };
+            is_told &= found != Type::Unknown;
             let Some(wanted) = wanted.filter(|_| site.args.len() == form.params.len()) else { continue };
             let before = wanted.map(names);
             if !self.literals.fits(wanted, &found, names, Coerce::Language) {
@@ -104,6 +107,12 @@ impl<'a> Checker<'a, '_> {
             let span = site.args.first().map_or(site.span, |arg| arg.span);
             return self.push(Code::ScalarPerPe, span, message, "use the value as it is");
         }
+        if let (true, Some(Elem::Int(ty @ (IntTy::Usize | IntTy::U64)))) =
+            (wants_scalar, names.elems.get("T").map(|elem| self.literals.find(elem)))
+        {
+            let message = format!("`{name}` of `{}`: PEs hold no values of this type", ty.word());
+            return self.push(Code::WrongType, site.span, message, "cast the scalar first: `.. as i32`");
+        }
         let Some(ret) = &form.ret else { return Type::Unknown };
         if let Some(expected) = expected
             && is_fine
@@ -111,17 +120,36 @@ impl<'a> Checker<'a, '_> {
             // Generic arguments that were left out may follow from the place.
             self.infer(form, ret, expected, names);
         }
+        if is_fine
+            && is_told
+            && site.generics.is_empty()
+            && site.args.len() == form.params.len()
+            && !self.all_known(form, name, site.span, names)
+        {
+            return Type::Unknown;
+        }
         ret.map(names).map(&Unbound)
+    }
+
+    /// Generic arguments may be left out where the arguments or the place tell them.
+    fn all_known(&mut self, form: &Form, name: &str, span: Span, names: &Bindings) -> bool {
+        let open: Vec<&str> = form.generics.iter().filter_map(|pattern| is_open(pattern, names)).collect();
+        if open.is_empty() {
+            return true;
+        }
+        let message =
+            format!("`{}` of `{name}` follows neither from its arguments nor from its place", open.join("`, `"));
+        let help = match name {
+            "new" | "zero" | "filled" => "name it before the function: `Lrm::<i8, 4>::new()`".to_owned(),
+            _ => format!("name it: `{name}::<..>(..)`"),
+        };
+        self.push(Code::OpenGeneric, span, message, help);
+        false
     }
 
     /// Binds generic arguments that were left out from the type that the place wants.
     fn infer(&mut self, form: &Form, ret: &Type, expected: &Type, names: &mut Bindings) {
-        let is_open = form.generics.iter().any(|pattern| match pattern {
-            Pattern::Elem(name) => !names.elems.contains_key(name),
-            Pattern::Extent(name) => !names.extents.contains_key(*name),
-            Pattern::Layout(name) => !names.layouts.contains_key(name),
-            Pattern::Type(_) => false,
-        });
+        let is_open = form.generics.iter().any(|pattern| is_open(pattern, names).is_some());
         if is_open {
             self.literals.fits(ret, expected, names, Coerce::Rust);
         }
@@ -208,7 +236,7 @@ impl<'a> Checker<'a, '_> {
         let Some(found) = found else {
             self.may_talk(&name.name, name.span, TALKS.contains(&name.name.as_str()));
             for arg in args {
-                self.expr(arg, None);
+                self.expr(arg, Some(&Type::Unknown));
             }
             return Type::Unknown;
         };
@@ -231,7 +259,13 @@ impl<'a> Checker<'a, '_> {
                         Pattern::Elem(_) | Pattern::Type(_) => {}
                     }
                 }
-                return self.applied_method(form, &found, &site, expected, names);
+                let recv = match found {
+                    Type::Tensor(tensor) => {
+                        Type::Tensor(Tensor { is_shared: tensor.is_shared || of.is_shared(), ..tensor })
+                    }
+                    found => found,
+                };
+                return self.applied_method(form, &recv, &site, expected, names);
             }
         }
         for arg in args {
@@ -265,6 +299,8 @@ impl<'a> Checker<'a, '_> {
             (_, None) => recv.clone(),
             (Type::Walk(_), _) => Type::Walk(tensor),
             (Type::Tile(_), _) => Type::Tile(tensor),
+            // A view of a tensor is as shared as the tensor.
+            (Type::Tensor(view), _) => Type::Tensor(Tensor { is_shared: tensor.is_some_and(|t| t.is_shared), ..view }),
             (Type::Range(_), _) => recv.clone(),
             (Type::Unknown, _) if matches!(recv, Type::Token) => Type::UNIT,
             (ty, _) => ty,
@@ -353,6 +389,11 @@ impl<'a> Checker<'a, '_> {
             }
         };
         let Some(tensor) = tensor else { return };
+        if tensor.is_shared {
+            let message = "a tensor that is lent by `&` is only read";
+            self.push(Code::Immutable, site.span, message, format!("declare the tensor as `&mut {tensor}`"));
+            return;
+        }
         if !self.literals.elem(&tensor.elem, &elem) {
             let elem = self.literals.find(&elem);
             let message = format!("`{}` cannot leave into a tensor of `{}`", self.literals.shown(&value), tensor.elem);
@@ -435,6 +476,18 @@ impl<'a> Checker<'a, '_> {
             .help("move it out of the `if`, and `select` what each PE makes of it");
         self.diags.push(diag);
     }
+}
+
+/// The name of a generic argument that is not known, if it is one.
+fn is_open(pattern: &Pattern, names: &Bindings) -> Option<&'static str> {
+    let (name, is_known) = match pattern {
+        Pattern::Elem(name) => (*name, names.elems.contains_key(name)),
+        Pattern::Extent(name) => (*name, names.extents.contains_key(*name)),
+        Pattern::Layout(name) => (*name, names.layouts.contains_key(name)),
+        Pattern::Type(Type::Lrm(Elem::Var(elem), _)) => ("Lrm<T, N>", names.elems.contains_key(elem)),
+        Pattern::Type(_) => return None,
+    };
+    (!is_known).then_some(name)
 }
 
 /// A call as it stands in the text.

@@ -32,6 +32,7 @@ impl<'a> Checker<'a, '_> {
             ExprKind::Ref { mutable, target } => {
                 let wanted = match expected {
                     Some(Type::Ref { target, .. }) => Some(&**target),
+                    Some(Type::Unknown) => expected,
                     _ => None,
                 };
                 match self.expr(target, wanted) {
@@ -140,7 +141,7 @@ impl<'a> Checker<'a, '_> {
         }
         let (elem, slice) = match found.behind_refs() {
             Type::Lrm(elem, _) => (Type::Pe(elem.clone()), Type::Lrm(elem.clone(), Extent::Unknown)),
-            Type::Array(elem, _) => ((**elem).clone(), Type::Array(elem.clone(), Extent::Unknown)),
+            Type::Array(elem, _) => (shared(&found, elem), Type::Array(elem.clone(), Extent::Unknown)),
             Type::Unknown => return Type::Unknown,
             other => {
                 let help = match other {
@@ -212,7 +213,16 @@ impl<'a> Checker<'a, '_> {
             Some(Type::Tuple(parts)) => parts.as_slice(),
             _ => &[],
         };
-        Type::Tuple(elems.iter().enumerate().map(|(i, elem)| self.expr(elem, wanted.get(i))).collect())
+        Type::Tuple(
+            elems
+                .iter()
+                .enumerate()
+                .map(|(i, elem)| {
+                    let unknown = expected.filter(|ty| **ty == Type::Unknown);
+                    self.expr(elem, wanted.get(i).or(unknown))
+                })
+                .collect(),
+        )
     }
 
     fn array(&mut self, elems: &'a [Expr], expected: Option<&Type>) -> Type {
@@ -277,5 +287,16 @@ impl<'a> Checker<'a, '_> {
             return Type::Unknown;
         }
         if first == Type::Unknown { second } else { first }
+    }
+}
+
+/// The type of an element of what `of` refers to.
+fn shared(of: &Type, elem: &Type) -> Type {
+    match elem {
+        Type::Tensor(tensor) => {
+            let is_shared = tensor.is_shared || of.is_shared();
+            Type::Tensor(super::Tensor { is_shared, ..tensor.clone() })
+        }
+        elem => elem.clone(),
     }
 }

@@ -91,7 +91,13 @@ impl Literals {
             }
             (Array(a, n), Array(b, m)) => self.fits(a, b, names, Coerce::Rust) && bind(n, m, names),
             (Ref { mutable, target }, Ref { mutable: found, target: of }) => {
-                (*found || !mutable) && self.fits(target, of, names, Coerce::Rust)
+                // `&&T` is a `&T` where one is wanted.
+                match (&**target, &**of) {
+                    (Ref { .. }, _) | (_, Ref { .. }) if !mutable && !matches!(**target, Ref { .. }) => {
+                        self.fits(wanted, of, names, Coerce::Rust)
+                    }
+                    _ => (*found || !mutable) && self.fits(target, of, names, Coerce::Rust),
+                }
             }
             (Ref { mutable: false, target }, found) if how == Coerce::Language => {
                 self.fits(target, found, names, Coerce::Rust)

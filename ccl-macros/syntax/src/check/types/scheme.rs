@@ -150,7 +150,7 @@ fn ty(text: &'static str) -> Type {
         return Type::Array(Box::new(ty(elem)), extent(n));
     }
     let (name, args) = text.find('<').map_or((text, Vec::new()), |at| (&text[..at], split(inside(&text[at..]))));
-    let tensor = |memory| Tensor { memory, elem: elem(args[0]), layout: Layout::Var(args[1]) };
+    let tensor = |memory| Tensor { memory, elem: elem(args[0]), layout: Layout::Var(args[1]), is_shared: false };
     match name {
         "Q" => Type::Pe(elem(args[0])),
         "Lrm" => Type::Lrm(elem(args[0]), extent(args[1])),

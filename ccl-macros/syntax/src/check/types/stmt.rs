@@ -30,7 +30,9 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn close_scope(&mut self) {
         for id in self.scopes.pop().unwrap_or_default() {
             let Some(local) = self.locals.get(&id) else { continue };
-            let (Type::Flow(_), false) = (&local.ty, local.is_used) else { continue };
+            if local.is_used || !has_flow(&local.ty) {
+                continue;
+            }
             let message = format!("`{}` is never waited for", local.name);
             let help = format!("write `{}.wait()` where its data is needed, or do not start the flow", local.name);
             self.diags.push(Diag::new(Code::FlowNeverWaited, local.span, message).help(help));
@@ -107,20 +109,21 @@ impl<'a> Checker<'a, '_> {
 
     /// A value that nobody can wait for any more.
     fn dropped(&mut self, ty: &Type, span: Span) {
-        if let Type::Flow(_) = ty {
+        if has_flow(ty) {
             let message = "this flow is never waited for";
             self.push(Code::FlowNeverWaited, span, message, "bind it and write `.wait()`, or do not start it");
         }
     }
 
     fn assign(&mut self, op: Option<BinOp>, place: &'a Expr, value: &'a Expr, span: Span) {
+        let was_used = self.local(place).is_some_and(|local| local.is_used);
         let wanted = self.expr(place, None);
         let text = crate::print::print_expr(place);
         let Some(op) = op else {
             let found = self.expr(value, Some(&wanted));
             if let Some(local) = self.local_mut(place) {
                 // An assignment is no use of what was there.
-                local.is_used = false;
+                local.is_used = was_used;
             }
             if self.want(&wanted, &found, value.span, &format!("`{text}`")) {
                 self.kept(place, value, &found);
@@ -270,6 +273,16 @@ impl<'a> Checker<'a, '_> {
             .note_at(mask, "the condition; both branches run, each for its PEs")
             .help(format!("there is one instruction stream: `{word}` if `any(..)` or `all(..)`"));
         self.diags.push(diag);
+    }
+}
+
+/// Whether a value holds transfers in flight.
+fn has_flow(ty: &Type) -> bool {
+    match ty {
+        Type::Flow(_) => true,
+        Type::Tuple(parts) => parts.iter().any(has_flow),
+        Type::Array(elem, _) => has_flow(elem),
+        _ => false,
     }
 }
 

@@ -96,6 +96,8 @@ pub struct Tensor {
     pub elem: Elem,
     /// How they are laid out.
     pub layout: Layout,
+    /// Whether it is reached through a `&`, so that flows only read it.
+    pub is_shared: bool,
 }
 
 /// A memory that holds tensors.
@@ -134,11 +136,19 @@ impl Type {
         }
         ty
     }
+    /// Whether a `&` stands in front of it.
+    pub(super) fn is_shared(&self) -> bool {
+        match self {
+            Self::Ref { mutable, target } => !mutable || target.is_shared(),
+            _ => false,
+        }
+    }
     /// The type with one part of every nested type replaced.
     #[must_use]
     pub(super) fn map(&self, parts: &impl Parts) -> Self {
         let tensor = |t: &Tensor| Tensor {
             memory: t.memory,
+            is_shared: t.is_shared,
             elem: parts.elem(&t.elem),
             layout: match parts.layout(&t.layout) {
                 Layout::Named(name, extents) => {

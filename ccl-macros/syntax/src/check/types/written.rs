@@ -23,7 +23,18 @@ impl<'a> Checker<'a, '_> {
         let Some(Def::Builtin(row)) = self.names.of(path) else { return Type::Unknown };
         let args = path.last().args.as_slice();
         match (row.name, args) {
-            ("Q", [elem]) => Type::Pe(self.elem_arg(elem)),
+            ("Q", [elem]) => match self.elem_arg(elem) {
+                Elem::Int(ty @ (IntTy::Usize | IntTy::U64)) => {
+                    let message = format!("`Q<{}>`: PEs hold no values of this type", ty.word());
+                    self.push(
+                        Code::WrongType,
+                        path.span,
+                        message,
+                        "`i32` is the width of the ALU, `i64` a pair of words",
+                    )
+                }
+                elem => Type::Pe(elem),
+            },
             ("Lrm", [elem, n]) => Type::Lrm(self.elem_arg(elem), self.extent_arg(n)),
             ("Acc", [n]) => Type::Acc(self.extent_arg(n)),
             ("Weights", [n]) => Type::Weights(self.extent_arg(n)),
@@ -46,7 +57,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn tensor(&mut self, memory: Memory, elem: &'a GenericArg, layout: &'a GenericArg) -> Tensor {
-        Tensor { memory, elem: self.elem_arg(elem), layout: self.layout_arg(layout) }
+        Tensor { memory, elem: self.elem_arg(elem), layout: self.layout_arg(layout), is_shared: false }
     }
 
     pub(super) fn elem_arg(&mut self, arg: &'a GenericArg) -> Elem {
