@@ -233,6 +233,12 @@ fn what_rust_takes_is_taken() {
                 x.at(t).fetch::<Lrm<i8, 4>>();\n    for u in x.tiles() {\n        probe!(next.wait()[0]);\n        next = \
                 u.fetch::<Lrm<i8, 4>>();\n    }\n    g(&a);\n}\n";
     assert_eq!(rendered(text), "");
+    // Branches that all return have no value of their own.
+    let text = "fn f(c: bool) -> i32 {\n    if c {\n        return 1;\n    } else if !c {\n        return 2;\n    } else {\n        \
+                return 3;\n    }\n}\n";
+    assert_eq!(rendered(text), "");
+    let wrong = text.replace("return 2;", "probe!(2);");
+    assert!(rendered(&wrong).contains("the result of `f`: expected `i32`, found `()`"), "{}", rendered(&wrong));
     // What a function from outside takes is for rustc to say.
     assert_eq!(rendered("fn f() {\n    golden::g(&mut Lrm::new(), (Acc::zero(), 1));\n}\n"), "");
 }

@@ -14,13 +14,9 @@ impl<'a> Checker<'a, '_> {
         for stmt in &block.stmts {
             self.stmt(stmt);
         }
-        let leaves = matches!(
-            block.stmts.last().map(|stmt| &stmt.kind),
-            Some(StmtKind::Return(_) | StmtKind::Break | StmtKind::Continue | StmtKind::Broken { .. })
-        );
         let ty = match &block.tail {
             Some(tail) => self.expr(tail, expected),
-            None if leaves => Type::Unknown,
+            None if block_leaves(block) => Type::Unknown,
             None => Type::UNIT,
         };
         self.close_scope();
@@ -273,6 +269,24 @@ impl<'a> Checker<'a, '_> {
             .note_at(mask, "the condition; both branches run, each for its PEs")
             .help(format!("there is one instruction stream: `{word}` if `any(..)` or `all(..)`"));
         self.diags.push(diag);
+    }
+}
+
+/// Whether control never reaches the end of a block, so that it has whatever type its place wants.
+fn block_leaves(block: &Block) -> bool {
+    let Some(last) = block.stmts.last().filter(|_| block.tail.is_none()) else { return false };
+    match &last.kind {
+        StmtKind::Return(_) | StmtKind::Break | StmtKind::Continue | StmtKind::Broken { .. } => true,
+        StmtKind::Expr(value) => leaves(value),
+        _ => false,
+    }
+}
+
+fn leaves(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Block(block) => block_leaves(block),
+        ExprKind::If { then, otherwise: Some(otherwise), .. } => block_leaves(then) && leaves(otherwise),
+        _ => false,
     }
 }
 
