@@ -1,5 +1,5 @@
 //! The names of the language: one row each, with kind, signature, prose and the capability that it serves. Resolution and
-//! arity come from here, `docs/names.md` is generated from it, and typing rules will join the rows.
+//! arity come from here, `docs/names.md` is generated from it, and `check/types` reads the signatures as its rules.
 //!
 //! Signatures are written for people: `x: Q<T>` is a per-PE value of element type `T`, `usize` a scalar; what stands in
 //! `::<..>` are the generic arguments, which may be left out where they can be inferred.
@@ -139,7 +139,7 @@ builtins! {
         Scalar u64 = "u64";
         /// Extents, indices, trip counts.
         Scalar usize = "usize";
-        /// One value of type `T` in every PE: `i8`, `i16`, `i32`, `i64`, `bool` or `Fx<F>`. A handle, freely copied.
+        /// One value of type `T` in every PE: an integer type but `usize` and `u64`, `bool` or `Fx<F>`. A handle, freely copied.
         Type Q = "Q<T>";
         /// A scalar in every PE.
         Function splat = "splat(v: T) -> Q<T>";
@@ -178,11 +178,11 @@ builtins! {
         /// To the nearest integer.
         Method "Q<Fx<F>>" round = "round(rounding: Rounding) -> Q<i32>";
         /// `clamp(round(acc * scale))` to int8; `acc` counts steps of `s_x * s_w`, `scale` is `s_x * s_w / s_y`.
-        Function requant = "requant(acc: Acc<N>, scale: Scale, rounding: Rounding, overflow: Overflow) -> Lrm<i8, N>";
+        Function requant = "requant(acc: Acc<N>, scale: Scale, rounding: Rounding, overflow: Overflow) -> Lrm<i8, N> or requant(acc: Q<i32>, scale: Scale, rounding: Rounding, overflow: Overflow) -> Q<i8>";
         /// `clamp(round(x / s) + zero_point)` to int8; `inverse` is `1 / s`.
         Function quantize = "quantize(x: Q<Fx<F>>, inverse: Scale, zero_point: i32) -> Q<i8>";
         /// `(x - zero_point) * scale` with `F` fraction bits.
-        Function dequantize = "dequantize::<F>(x: Q<i8>, scale: Scale, zero_point: i32) -> Q<Fx<F>>";
+        Function dequantize = "dequantize::<F>(x: Q<T>, scale: Scale, zero_point: i32) -> Q<Fx<F>>";
         /// To the nearest, ties to the even one: what ONNX means.
         Constant HalfEven = "HalfEven: Rounding";
         /// To the nearest, ties upward: add half, shift.
@@ -215,7 +215,7 @@ builtins! {
         Method "Q<T>" shr_round = "shr_round(n: usize, rounding: Rounding) -> Q<T>";
         /// Entry of a table that every PE holds, at an index of its own. The index is taken modulo the table's length, a power
         /// of two; an `i8` index of a table of 256 counts -128 as 128. A constant array is a table too. 1 cycle.
-        Function lookup = "lookup(table: &Lrm<T, N>, index: Q<I>) -> Q<T>";
+        Function lookup = "lookup(table: &Lrm<T, N>, index: Q<I>) -> Q<T> or lookup(table: [T; N], index: Q<I>) -> Q<T>";
     }
     Mac {
         /// `N` 32-bit accumulators in every PE.
@@ -255,19 +255,19 @@ builtins! {
         /// Planes from channel `first` on.
         Method "Ocm<T, L>, Tile" channels = "channels(first: usize) -> Self";
         /// Region of interest: `height` x `width` from row `y` and column `x` on.
-        Method "Ocm<T, L>" roi = "roi(y: usize, x: usize, height: usize, width: usize) -> Ocm<T, L>";
+        Method "Ocm<T, L>" roi = "roi(y: usize, x: usize, height: usize, width: usize) -> Ocm<T, M>";
         /// The same bytes seen as `C * S * S` channels of `H / S` x `W / S`: channel `(c * S + dy) * S + dx`.
-        Method "Ocm<T, L>" space_to_depth = "space_to_depth::<S>() -> Ocm<T, L>";
+        Method "Ocm<T, L>" space_to_depth = "space_to_depth::<S>() -> Ocm<T, M>";
         /// The inverse of `space_to_depth`.
-        Method "Ocm<T, L>" depth_to_space = "depth_to_space::<S>() -> Ocm<T, L>";
+        Method "Ocm<T, L>" depth_to_space = "depth_to_space::<S>() -> Ocm<T, M>";
         /// The same bytes in another layout of the same size.
         Method "Ocm<T, L>" view = "view::<L>() -> Ocm<T, L>";
         /// Tokens `first..first + n`.
-        Method "Ocm<T, L>" tokens = "tokens(first: usize, n: usize) -> Ocm<T, L>";
+        Method "Ocm<T, L>" tokens = "tokens(first: usize, n: usize) -> Ocm<T, M>";
         /// Elements `first..first + N` of every PE.
         Method "Lrm<T, N>" slice = "slice::<N>(first: usize) -> &Lrm<T, N>";
         /// The `2 * h + 1` rows that a halo delivers: elements of row `dy` in `-h..=h`, one a channel.
-        Method "Lrm<T, N>" row = "row(dy: i32) -> &Lrm<T, N>";
+        Method "Lrm<T, N>" row = "row(dy: i32) -> &Lrm<T, M>";
     }
     Allocation {
         /// `N` elements in every PE, until the end of the block; contents undefined until written.

@@ -34,7 +34,8 @@ macro_rules! codes {
     };
 }
 
-// C00 text, C01 subset of Rust, C02 names, C03 constants. Types, formats, flows and budgets follow from C04 on. The numbers
+// C00 text, C01 subset of Rust, C02 names, C03 constants, C04 types, C05 flows, C06 what an
+// instance needs. The numbers
 // are written without leading zeros: 201 is C0201.
 codes! {
     /// A bracket has no partner. The place is the bracket that stays open, or the one too many; what follows is read as if
@@ -129,6 +130,80 @@ codes! {
     /// An index beyond the end of a constant array.
     306 ConstIndex = "index out of range",
         before "const T: [i32; 2] = [1, 2];\nconst N: i32 = T[2];", after "const T: [i32; 2] = [1, 2];\nconst N: i32 = T[1];";
+    /// A value of another type than its place wants.
+    401 WrongType = "wrong type",
+        before "fn f(a: Q<i8>) -> Q<i32> {\n    a\n}", after "fn f(a: Q<i8>) -> Q<i32> {\n    a.widen::<i32>()\n}";
+    /// Fixed-point numbers with unlike numbers of fraction bits. Nothing aligns them unasked: bits would be lost unseen.
+    402 UnlikeFractionBits = "unlike fraction bits",
+        before "fn f(a: Q<Fx<16>>, b: Q<Fx<12>>) -> Q<Fx<16>> {\n    a + b\n}",
+        after "fn f(a: Q<Fx<16>>, b: Q<Fx<12>>) -> Q<Fx<16>> {\n    a + b.rescale::<16>(HalfEven, Saturate)\n}";
+    /// A wider value where a narrower one is wanted. Narrowing says what becomes of values out of range, and of bits behind
+    /// the point.
+    403 UnnamedNarrowing = "narrowing that names no overflow",
+        before "fn f(a: Q<i32>) -> Q<i8> {\n    a\n}", after "fn f(a: Q<i32>) -> Q<i8> {\n    a.narrow::<i8>(Saturate)\n}";
+    /// A scalar, one value in the control unit, where a value of every PE is wanted, or the other way round. Operators and
+    /// functions of the language spread scalars by themselves; bindings, results and arguments of own functions do not.
+    404 ScalarPerPe = "scalar and per-PE value mixed up",
+        before "fn f(mut a: Q<i32>) -> Q<i32> {\n    a = 3;\n    a\n}",
+        after "fn f(mut a: Q<i32>) -> Q<i32> {\n    a = splat(3);\n    a\n}";
+    /// An operator with operands that it does not take. Per-PE values keep their width, products of fixed-point numbers name
+    /// their format.
+    405 WrongOperand = "wrong operands",
+        before "fn f(a: Q<i8>, b: Q<i32>) -> Q<i32> {\n    a + b\n}",
+        after "fn f(a: Q<i8>, b: Q<i32>) -> Q<i32> {\n    a.widen::<i32>() + b\n}";
+    /// A method of another type.
+    406 WrongReceiver = "method of another type",
+        before "fn f(a: &Lrm<i8, 4>) -> Q<i16> {\n    a.widen::<i16>()\n}",
+        after "fn f(a: &Lrm<i8, 4>) -> Q<i16> {\n    a[0].widen::<i16>()\n}";
+    /// A loop or jump by a condition that differs from PE to PE. There is one instruction stream: such a condition can only
+    /// mask what PEs write.
+    407 PerPeControl = "control flow by a condition of each PE",
+        before "fn f(mut a: Q<i32>) {\n    #[bound(9)]\n    while a > 0 {\n        a -= 1;\n    }\n}",
+        after "fn f(mut a: Q<i32>) {\n    #[bound(9)]\n    while any(a > 0) {\n        if a > 0 {\n            a -= 1;\n        }\n    }\n}";
+    /// Flows, broadcasts, DMA, `shift` and `reduce` do not stand under a condition that differs from PE to PE: engines serve the
+    /// whole array, and a neighbour may be disabled. `gather` and `scatter` may, since random access skips disabled PEs, and so
+    /// may `any`, `all`, and the words of a broadcast, which all PEs pass alike.
+    408 TalkInBranch = "communication under a condition of each PE",
+        before "fn f(a: Q<i32>) -> Q<i32> {\n    let mut b = a;\n    if a > 0 {\n        b = shift(a, East, 1);\n    }\n    b\n}",
+        after "fn f(a: Q<i32>) -> Q<i32> {\n    let mut b = a;\n    let west = shift(a, East, 1);\n    if a > 0 {\n        b = west;\n    }\n    b\n}";
+    /// A generic argument that is left out and cannot be told from the arguments or from the type that the place wants.
+    409 OpenGeneric = "generic argument not known",
+        before "fn f(a: Q<Fx<16>>) {\n    probe!(exp(a));\n}", after "fn f(a: Q<Fx<16>>) {\n    probe!(exp::<24>(a));\n}";
+    /// What flows in or out differs from its tensor: another element type, more channels, or weights in another order than
+    /// they are taken.
+    501 FlowShape = "shapes differ in a flow",
+        before "fn f(y: &mut Ocm<i8, Planar<1, 32, 32>>, v: Q<i32>) {\n    for t in y.tiles() {\n        t.store(v);\n    }\n}",
+        after "fn f(y: &mut Ocm<i8, Planar<1, 32, 32>>, v: Q<i32>) {\n    for t in y.tiles() {\n        t.store(v.narrow::<i8>(Saturate));\n    }\n}";
+    /// A flow used as the data that it will bring. Data can be read once the flow has landed.
+    502 ReadBeforeLanding = "read before landing",
+        before "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>();\n        probe!(a[0]);\n    }\n}",
+        after "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        probe!(a[0]);\n    }\n}";
+    /// A flow that is started and not waited for. It would land in a buffer that is in use for something else by then.
+    503 FlowNeverWaited = "flow never waited for",
+        before "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>();\n    }\n}",
+        after "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        probe!(a[0]);\n    }\n}";
+    /// A tile, buffer or flow of a block assigned to a variable that outlives the block. At the brace its memory is released.
+    504 LeavesScope = "place leaves its scope",
+        before "fn f() {\n    let mut kept = Lrm::<i8, 4>::filled(0);\n    {\n        let inner = Lrm::<i8, 4>::filled(1);\n        kept = inner;\n    }\n    probe!(kept[0]);\n}",
+        after "fn f() {\n    let mut kept = Lrm::<i8, 4>::filled(0);\n    {\n        let inner = Lrm::<i8, 4>::filled(1);\n        kept[0..4] = inner;\n    }\n    probe!(kept[0]);\n}";
+    /// A buffer, tile or flow of one iteration of a pipelined walk kept for the next ones. The buffers of the body exist `n` times
+    /// and are used in turn, so the next iteration but `n - 1` overwrites it.
+    505 KeptAcrossIterations = "kept across iterations",
+        before "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    let mut last = Lrm::<i8, 1>::filled(0);\n    for t in x.tiles().pipelined(2) {\n        probe!(last[0]);\n        last = t.fetch::<Lrm<i8, 1>>().wait();\n    }\n}",
+        after "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    let mut last = Lrm::<i8, 1>::filled(0);\n    for t in x.tiles().pipelined(2) {\n        probe!(last[0]);\n        last[0..1] = t.fetch::<Lrm<i8, 1>>().wait();\n    }\n}";
+    /// The sum of products may leave the 32 bits of an accumulator: the number of products (extents and trip counts of the
+    /// instance) times the ends of the ranges of elements and weights. Biases are not counted.
+    601 AccOverflow = "accumulator may overflow",
+        before "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i16, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;",
+        after "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i8, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;";
+    /// The buffers that are alive at one moment do not fit the local memory of a PE.
+    602 LrmBudget = "local memory over budget",
+        before "#[kernel]\npub fn k<const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>) {\n    for t in x.tiles().pipelined(2) {\n        let a = t.fetch::<Lrm<i8, C>>().wait();\n        probe!(a[0]);\n    }\n}\n#[instance(target = QC_U)]\npub const C3000: Kernel = k::<3000>;",
+        after "#[kernel]\npub fn k<const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>) {\n    for t in x.tiles().chunks::<4>().pipelined(2) {\n        let a = t.fetch::<Lrm<i8, 4>>().wait();\n        probe!(a[0]);\n    }\n}\n#[instance(target = QC_U)]\npub const C3000: Kernel = k::<3000>;";
+    /// The tensors of an instance that are alive at one moment do not fit the on-chip memory.
+    603 OcmBudget = "on-chip memory over budget",
+        before "#[kernel]\npub fn k<const H: usize>(x: &Ext<i8, Planar<4, H, H>>) {\n    let mut here = Ocm::<i8, Planar<4, H, H>>::new();\n    prefetch(x, &mut here).wait();\n}\n#[instance(target = QC_U)]\npub const H2048: Kernel = k::<2048>;",
+        after "#[kernel]\npub fn k<const H: usize>(x: &Ext<i8, Planar<4, H, H>>) {\n    let mut here = Ocm::<i8, Planar<4, H, H>>::new();\n    prefetch(x, &mut here).wait();\n}\n#[instance(target = QC_U)]\npub const H512: Kernel = k::<512>;";
 }
 
 impl fmt::Display for Code {

@@ -1,15 +1,19 @@
 //! What must hold of a tree beyond its grammar. One file a concern, one small function a rule; all of them report and none of
 //! them stops the others.
 //!
-//! `names.rs` resolves names and counts arguments, `consts.rs` evaluates constants and instances. Types, formats, flows and
-//! budgets are not checked yet.
+//! `names` resolves names and counts arguments, `consts.rs` evaluates constants and instances, `types` gives every expression its
+//! type and checks formats, conditions of PEs and flows; `budget.rs` checks what an instance needs against a machine.
 
+mod budget;
 mod consts;
 mod names;
+pub mod types;
+mod walk;
 
 use crate::ast::Module;
 use crate::diag::Diags;
 
+pub use budget::{Budget, Peak, check_budget};
 pub use consts::Instance;
 pub use names::{Def, Names};
 
@@ -20,11 +24,14 @@ pub struct Checked {
     pub names: Names,
     /// The instances whose arguments are known.
     pub instances: Vec<Instance>,
+    /// The type of each expression and binding.
+    pub types: types::Types,
 }
 
 /// Checks a module; findings are in `diags`. What could not be checked because of an error is missing from the result.
 pub fn check(module: &Module, diags: &mut Diags) -> Checked {
     let names = names::resolve(module, diags);
     let instances = consts::check(module, diags);
-    Checked { names, instances }
+    let types = types::check(module, &names, diags);
+    Checked { names, instances, types }
 }

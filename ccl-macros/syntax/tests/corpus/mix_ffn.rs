@@ -17,7 +17,7 @@ ccl! {
         w_in: &Ocm<i8, Stream<HIDDEN, C>>,
         w_depth: &Ocm<i16, Vector<HIDDEN>>,
         gelu: &Ocm<i8, Vector<256>>,
-        w_out: &Ocm<i8, Stream<C, HIDDEN>>,
+        w_out: &Ocm<i8, StreamOuter<C, HIDDEN>>,
         y: &mut Ocm<i8, Packed<C, H, W>>,
         scales: (Scale, Scale, Scale),
     ) {

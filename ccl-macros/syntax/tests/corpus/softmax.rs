@@ -14,7 +14,7 @@ ccl! {
         for k in 1..K {
             top = max(top, scores[k]);
         }
-        let mut total = fx::<P>(0.0);
+        let mut total = splat(fx::<P>(0.0));
         let mut e = Lrm::<Fx<P>, K>::new();
         for k in 0..K {
             // At most 0, so the exponential is at most 1 and 12 fraction bits hold it.

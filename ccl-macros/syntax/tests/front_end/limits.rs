@@ -79,7 +79,7 @@ fn the_deepest_tree_is_fine_everywhere() {
         format!("x{}", " as i32".repeat(n)),
         format!("{}{{ x }}", "if x > 0 { x } else ".repeat(55)),
         format!("{}x{}", "{ ".repeat(55), " }".repeat(55)),
-        format!("x as {}i32{}", "Q<".repeat(28), ">".repeat(28)),
+        format!("golden::outside::<{}i32{}>(x)", "Flow<".repeat(28), ">".repeat(28)),
         format!("{}x{}{}", "(".repeat(40), " + x)".repeat(40), " + x".repeat(n - 50)),
     ];
     for chain in chains {
@@ -103,7 +103,10 @@ fn constants_in_a_long_chain_are_an_error() {
 fn long_input_takes_linear_time() {
     let time = |n: usize| {
         let line = "        y.at(t).channels(o).store(requant(acc + x * 3, scale, HalfEven, Saturate));\n";
-        let text = format!("fn f(y: i32, t: i32, o: i32, acc: i32, x: i32, scale: i32) {{\n{}}}\n", line.repeat(n));
+        let text = format!(
+            "fn f(y: &mut Ocm<i8, Planar<1, 8, 8>>, t: Tile, o: usize, acc: Q<i32>, x: Q<i32>, scale: Scale) {{\n{}}}\n",
+            line.repeat(n)
+        );
         let start = Instant::now();
         let mut diags = Diags::default();
         let (module, source) = ccl_syntax::parse_items("k.rs", &text, &mut diags);

@@ -2,8 +2,10 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use crate::support::{Rng, corpus};
+use crate::support::{MACHINE, Rng, corpus};
 use ccl_syntax::Diags;
+use ccl_syntax::check::Instance;
+use ccl_syntax::eval::Value;
 
 /// Text cut into words, numbers and characters, each with the blank space behind it.
 fn pieces(text: &str) -> Vec<&str> {
@@ -120,7 +122,7 @@ fn functions() -> Vec<Vec<&'static str>> {
 
 #[test]
 fn random_damage_never_panics() {
-    const RUNS: usize = 20_000;
+    const RUNS: usize = 5_000;
     let functions = functions();
     let mut rng = Rng(7);
     let mut n_clean = 0;
@@ -130,7 +132,18 @@ fn random_damage_never_panics() {
         let mut diags = Diags::default();
         let (module, source) = ccl_syntax::parse_items("k.rs", &text, &mut diags);
         let is_rust = diags.is_empty();
-        ccl_syntax::check(&module, &mut diags);
+        let checked = ccl_syntax::check(&module, &mut diags);
+        for (item, function) in module.fns() {
+            let name = item.name().expect("a function has a name");
+            let instance = Instance {
+                id: name.id,
+                name: "I".into(),
+                kernel: name.name.name.clone(),
+                args: function.generics.iter().map(|_| Value::usize(8)).collect(),
+                target: "QC_U".into(),
+            };
+            ccl_syntax::check_budget(&module, &checked, &instance, MACHINE, &mut diags);
+        }
         diags.render(&source);
         if !is_rust {
             continue;

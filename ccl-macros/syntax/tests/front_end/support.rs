@@ -1,6 +1,6 @@
 //! The one place that knows how tests call the crate.
 
-use ccl_syntax::{Diag, Diags, Module, Source};
+use ccl_syntax::{Budget, Diag, Diags, Module, Source};
 
 /// Name and text of every corpus file.
 pub fn corpus() -> Vec<(String, String)> {
@@ -28,9 +28,17 @@ pub fn parse(text: &str) -> (Module, Vec<Diag>, Source) {
 pub fn check(text: &str) -> (Vec<Diag>, Source) {
     let mut diags = Diags::default();
     let (module, source) = ccl_syntax::parse_items("k.rs", text, &mut diags);
-    ccl_syntax::check(&module, &mut diags);
+    let checked = ccl_syntax::check(&module, &mut diags);
+    if diags.is_empty() {
+        for instance in &checked.instances {
+            ccl_syntax::check_budget(&module, &checked, instance, MACHINE, &mut diags);
+        }
+    }
     (diags.take(), source)
 }
+
+/// A machine with 4 kB in each PE and 8 MB on the chip.
+pub const MACHINE: Budget = Budget { lrm_bytes: 4 << 10, ocm_bytes: 8 << 20 };
 
 /// The findings of items, rendered.
 pub fn rendered(text: &str) -> String {
