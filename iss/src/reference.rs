@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::builder::{BroadcastDesc, Desc, DmaDesc, FlowDesc, RauDesc, Value};
 use crate::isa::operand::Field;
-use crate::isa::{FieldInfo, Inst, InstInfo};
+use crate::isa::{FieldInfo, Inst, InstInfo, rule};
 use crate::target::{PRESETS, Param, QC_U, QC_U_NARROW, Standing, Target};
 
 /// Groups of rows: first opcode, title, what holds for all of them.
@@ -56,6 +56,8 @@ pub fn isa_page() -> String {
         _ = write!(page, "\n## {title}\n\n{intro}\n");
         group.for_each(|row| instruction(&mut page, row));
     }
+    page.push_str("\n## Rules across operands\n\nAn instruction that breaks one does not assemble, decode or build; the message is:\n\n");
+    rule::ALL.iter().for_each(|message| _ = writeln!(page, "- {message}"));
     operands(&mut page, &rows);
     descriptors(&mut page);
     page

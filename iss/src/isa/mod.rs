@@ -361,6 +361,27 @@ impl Sources {
     }
 }
 
+/// The rules across the operands of an instruction: what [`Inst::check`] says when one is broken.
+pub mod rule {
+    /// The queue hands out one word a cycle.
+    pub const ONE_BROADCAST: &str = "only one source may be the broadcast queue";
+    /// Looking would change the run.
+    pub const MARKER_BROADCAST: &str = "a marker may not read the broadcast queue";
+    /// `clip` needs `lo <= hi`.
+    pub const CLIP_ORDER: &str = "the lower bound is above the upper";
+    /// A shape fixes the width of its operand: an address without suffix for `dot` and `mat4`, `.b` (`mac8`) or `.h` for `outer`.
+    pub const MAC_WIDTH: &str = "`dot` and `mat4` read words, `outer` reads one element";
+    /// The four accumulators of `mat4` are aligned.
+    pub const MAT4_ACC: &str = "`mat4` needs an accumulator that is a multiple of 4";
+    /// `outer` fills the accumulators.
+    pub const OUTER_ACC: &str = "`outer` takes all accumulators and starts at a0";
+    /// The MAC unit reads 128 bit at a multiple of 16 (`dot`), words (`mat4`), one element (`outer`).
+    pub const MAC_ALIGN: &str = "the address is not aligned to what the MAC unit reads";
+
+    /// Every rule, with the message.
+    pub const ALL: &[&str] = &[ONE_BROADCAST, MARKER_BROADCAST, CLIP_ORDER, MAC_WIDTH, MAT4_ACC, OUTER_ACC, MAC_ALIGN];
+}
+
 struct Packer {
     word: u64,
     at: u32,
@@ -402,13 +423,11 @@ impl Inst {
         let bad = |reason| Err(InstError::Combination { inst: self.to_string(), reason });
         let broadcasts = self.sources().into_iter().flatten().filter(|s| matches!(s, Src::Broadcast(_))).count();
         if broadcasts > 1 {
-            return bad("only one source may be the broadcast queue");
+            return bad(rule::ONE_BROADCAST);
         }
         match *self {
-            Inst::Probe { .. } | Inst::Assert { .. } if broadcasts > 0 => {
-                bad("a marker may not read the broadcast queue")
-            }
-            Inst::Clip { lo, hi, .. } if lo > hi => bad("the lower bound is above the upper"),
+            Inst::Probe { .. } | Inst::Assert { .. } if broadcasts > 0 => bad(rule::MARKER_BROADCAST),
+            Inst::Clip { lo, hi, .. } if lo > hi => bad(rule::CLIP_ORDER),
             Inst::Mac8 { shape, acc, a } => self.check_mac(shape, acc, a, [16, 4, 1]),
             Inst::Mac16x8 { shape, acc, a } | Inst::Mac16 { shape, acc, a } => {
                 self.check_mac(shape, acc, a, [16, 4, 2])
@@ -426,20 +445,20 @@ impl Inst {
             MacShape::Outer => Width::Byte,
         };
         if a.width() != expected {
-            return bad("`dot` and `mat4` read words, `outer` reads one element");
+            return bad(rule::MAC_WIDTH);
         }
         if shape == MacShape::Mat4 && !acc.get().is_multiple_of(4) {
-            return bad("`mat4` needs an accumulator that is a multiple of 4");
+            return bad(rule::MAT4_ACC);
         }
         if shape == MacShape::Outer && acc.get() != 0 {
-            return bad("`outer` takes all accumulators and starts at a0");
+            return bad(rule::OUTER_ACC);
         }
         let at = match a {
             Lrm::Abs { addr, .. } => addr as u32,
             Lrm::Rel { offset, .. } => offset as u32,
         };
         if !at.is_multiple_of(align[shape as usize]) {
-            return bad("the address is not aligned to what the MAC unit reads");
+            return bad(rule::MAC_ALIGN);
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             max_cycles: 2_000_000_000,
-            max_instructions: 2_000_000_000,
+            max_instructions: 500_000_000,
             max_ext_bytes: 1 << 30,
             max_probes: 10_000,
             probes: true,

@@ -453,9 +453,20 @@ fn issue_loop<H: Hooks>(machine: &mut Machine, hooks: &mut H) -> Result<bool, Fa
     Ok(false)
 }
 
+/// The text of an instruction, a name as its words instead of its number.
+fn named(machine: &Machine, inst: &Inst) -> String {
+    match inst.name_id() {
+        Some(id) => inst.to_string().replacen(&id.to_string(), &format!("\"{}\"", machine.name(id)), 1),
+        None => inst.to_string(),
+    }
+}
+
 fn report(machine: &Machine, cause: TrapCause) -> Box<Trap> {
     let pc = machine.pc;
-    let instruction = machine.code.get(pc as usize).map_or_else(|| "nothing".to_owned(), |op| op.inst.to_string());
+    let instruction = machine
+        .code
+        .get(pc as usize)
+        .map_or_else(|| "past the last instruction".to_owned(), |op| named(machine, &op.inst));
     let line = machine.lines.lookup(pc).map(|(file, line)| (file.to_owned(), line));
     let regions = machine.regions.iter().map(|id| machine.name(*id)).collect();
     Box::new(Trap { cause, pc, instruction, line, cycle: machine.now, regions })

@@ -74,7 +74,7 @@ macro_rules! for_each_param {
             flow_beat = 32, 4..=512, "bytes", Inferred;
             /// Elements a cycle of a walk with a column stride over 1; 0: every beat of the whole span is paid instead.
             flow_strided = 4, 0..=512, "elements/cycle", Inferred;
-            /// One dead cycle in so many; 0: none.
+            /// One dead cycle of the engine in so many; 0 and 1: none.
             flow_dead_cycle_in = 0, 0..=4096, "cycles", Inferred;
             /// Flows of one direction that may be started and unfinished; a further start stalls.
             flow_queue = 2, 1..=16, "flows", Documented;

@@ -46,8 +46,10 @@ impl Descriptor {
 
 /// Steps, origins and strides of a walk stay below this magnitude, so that sums of their products fit 64 bit.
 const MAX_STEP: i64 = 1 << 24;
-/// Tiles of one flow: what a `wait` can count to.
-const MAX_TILES: i64 = (1 << 24) - 2;
+/// Entries of a level of a broadcast, rows of a DMA.
+const MAX_TRIPS: i64 = (1 << 24) - 2;
+/// Tiles of one flow: its token is a 16-bit counter. It also bounds the work that one instruction can give the host.
+const MAX_TILES: i64 = (1 << 16) - 1;
 
 /// One loop of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -349,9 +351,9 @@ impl Stream {
         const E: Engine = Engine::Broadcast;
         let stream = Stream {
             ocm: d.address(Field::Ocm),
-            inner: d.ranged(E, Field::N0, 1, MAX_TILES)? as u32,
+            inner: d.ranged(E, Field::N0, 1, MAX_TRIPS)? as u32,
             inner_step: d.get(Field::Dx0),
-            outer: d.ranged(E, Field::N1, 0, MAX_TILES)?.max(1) as u32,
+            outer: d.ranged(E, Field::N1, 0, MAX_TRIPS)?.max(1) as u32,
             outer_step: d.get(Field::Dx1),
         };
         for (field, value) in
@@ -507,7 +509,7 @@ impl Copy2d {
             ocm: d.address(Field::Ocm) as u64,
             ext: d.address(Field::Ext) as u64,
             bytes: d.ranged(engine, Field::Bytes, 1, i32::MAX as i64)? as u64,
-            rows: d.ranged(engine, Field::N0, 0, MAX_TILES)?.max(1) as u64,
+            rows: d.ranged(engine, Field::N0, 0, MAX_TRIPS)?.max(1) as u64,
             ocm_pitch: d.address(Field::RowPitch) as u64,
             ext_pitch: d.address(Field::ExtPitch) as u64,
         };
