@@ -7,13 +7,13 @@
 //! | `let mut a = e;`, a pattern with a `mut` | `let mut a = __rt::var(e);` |
 //! | parameter `a: T`, `mut a: T` | first in the body `let a = __rt::bind(a);`, `let mut a = __rt::var(a);` |
 //! | `return e;` | `return __ccl_f.leave(e);` where `__ccl_f` is the scope of the function's body |
-//! | `a = e;`, `a[i] = e;`, `*a = e;` | `__rt::assign(&mut a, e);`, .. `&mut a[i]`, `&mut *a` |
-//! | `a[i..j] = e;` | `__rt::assign_range(&mut a[i..j], e);` |
-//! | `a += e;` and its like | `__rt::add_assign(&mut a, e);`, .. |
-//! | `a < b` and its like | `__rt::lt(a, b)`, .. |
+//! | `a = e;`, `a[i] = e;`, `*a = e;` | `__rt::assign(e, &mut a);`, .. `&mut a[i]`, `&mut *a`; the value first, so that it may read the place |
+//! | `a[i..j] = e;` | `__rt::assign_range(e, &mut a[i..j]);` |
+//! | `a += e;` and its like | `__rt::add_assign(e, &mut a);`, .. |
+//! | `a < b` and its like | `__rt::lt(a, b)`, ..; where both sides are scalars for certain (literals, constants, variables of a `for` over a range, casts, arithmetic of them) it stays: an integer whose type is only found later would leave the result open too long |
 //! | `a && b`, `a \|\| b` | `__rt::and(a, \|\| b)`, `__rt::or(a, \|\| b)` |
 //! | `if c { .. } else { .. }` as a statement | `{ let __ccl_b = __rt::branch(c); if let Some(__ccl_m) = __rt::Branch::then_arm(&__ccl_b) { .. } if let Some(__ccl_m) = __rt::Branch::else_arm(&__ccl_b) { .. } }` |
-//! | the same with a value | `{ let __ccl_b = __rt::branch(c); let __ccl_t = __rt::Branch::then_value(&__ccl_b).map(\|__ccl_m\| { .. }); let __ccl_e = ..else_value..; __ccl_b.join(__ccl_t, __ccl_e) }`; a block with `return` takes the form `match .. { Some(__ccl_m) => Some({ .. }), None => None }` |
+//! | the same with a value | `{ let __ccl_b = __rt::branch(c); let __ccl_t = __rt::Branch::then_value(&__ccl_b).map(\|__ccl_m\| { .. }); let __ccl_e = ..else_value..; __rt::join(__ccl_b, __ccl_t, __ccl_e) }`; a block with `return` takes the form `match .. { Some(__ccl_m) => Some({ .. }), None => None }` |
 //! | `while c { .. }` under `#[bound(n)]` | `{ let mut __ccl_w = __rt::while_loop(n); while let Some(__ccl_m) = { let __ccl_s = __rt::scope(); __ccl_w.step(c) } { .. } }` |
 //! | `probe!(a)`, `assert!(c, "text")` | `__rt::probe("a", &a)`, `__rt::assert(c, "text")` |
 //! | `ROWS`, `COLS` | `__rt::rows()`, `__rt::cols()` |
@@ -75,7 +75,7 @@ pub fn read<T: Value + Copy>(value: T) -> T {
 // ---- assignment ----
 
 /// `place = value`, where PEs are enabled; scalars if any is.
-pub fn assign<T: Value>(place: &mut T, value: T) {
+pub fn assign<T: Value>(value: T, place: &mut T) {
     place.assign(value);
 }
 
@@ -114,7 +114,7 @@ impl<const N: usize> Several<i32> for Acc<N> {
 
 /// `place[i..j] = value`.
 #[track_caller]
-pub fn assign_range<T: Elem, V: Several<T>>(place: &mut [Q<T>], value: V) {
+pub fn assign_range<T: Elem, V: Several<T>>(value: V, place: &mut [Q<T>]) {
     if place.len() != V::COUNT {
         Cause::Outside { what: "elements of a range", first: 0, end: V::COUNT, extent: place.len() }.raise();
     }
@@ -125,7 +125,7 @@ macro_rules! op_assign {
     ($( $name:ident $Trait:ident $op:tt; )*) => { $(
         #[doc = concat!("`place ", stringify!($op), "= value`.")]
         #[track_caller]
-        pub fn $name<T: Value + Copy + $Trait<V, Output = T>, V>(place: &mut T, value: V) {
+        pub fn $name<T: Value + Copy + $Trait<V, Output = T>, V>(value: V, place: &mut T) {
             place.assign(*place $op value);
         }
     )* };
@@ -285,13 +285,26 @@ pub trait Branch {
     fn else_value(&self) -> Option<Mask>;
 }
 
+/// The values of two arms.
+pub trait Join<A, B> {
+    /// Of a scalar condition the type of both; under a condition of each PE a per-PE value.
+    type Out;
+    #[doc(hidden)]
+    fn join(self, then: Option<A>, otherwise: Option<B>) -> Self::Out;
+}
+
+/// The value of the arm that ran; under a condition of each PE for each PE that of its arm.
+pub fn join<J: Join<A, B>, A, B>(branch: J, then: Option<A>, otherwise: Option<B>) -> J::Out {
+    branch.join(then, otherwise)
+}
+
 /// A branch on a scalar.
 #[derive(Debug)]
 pub struct ScalarBranch(bool);
 
-impl ScalarBranch {
-    /// The value of the arm that ran.
-    pub fn join<V>(self, then: Option<V>, otherwise: Option<V>) -> V {
+impl<V> Join<V, V> for ScalarBranch {
+    type Out = V;
+    fn join(self, then: Option<V>, otherwise: Option<V>) -> V {
         then.or(otherwise).expect("one arm of a branch runs")
     }
 }
@@ -314,9 +327,9 @@ impl Branch for ScalarBranch {
 #[derive(Debug)]
 pub struct LaneBranch(Q<bool>);
 
-impl LaneBranch {
-    /// For each PE the value of its arm.
-    pub fn join<A: Blend<B>, B>(self, then: Option<A>, otherwise: Option<B>) -> A::Out {
+impl<A: Blend<B>, B> Join<A, B> for LaneBranch {
+    type Out = A::Out;
+    fn join(self, then: Option<A>, otherwise: Option<B>) -> A::Out {
         let (Some(then), Some(otherwise)) = (then, otherwise) else { panic!("both arms run for their values") };
         A::blend(self.0, then, otherwise)
     }

@@ -331,6 +331,34 @@ pub(crate) fn lrm<T: Elem, const N: usize>(values: &[Q<T>; N]) -> &Lrm<T, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::native::{Geometry, Session};
+    use crate::prelude::*;
+
+    #[test]
+    fn loops_do_the_same_on_every_path() {
+        let mut session = Session::with_geometry(Geometry { rows: 16, cols: 16, border: 4 });
+        let all = [Level::Portable, Level::Avx2, Level::Vnni].into_iter().filter(|l| *l <= best());
+        let results: Vec<_> = all
+            .map(|level| {
+                // Other tests may run on this path meanwhile; they expect the same of all.
+                LEVEL.store(level as u8, Ordering::Relaxed);
+                session
+                    .run("paths", || {
+                        let x = q_row() * 0x0123_4567 + (q_col() << 27) * (q_col() - 7);
+                        let f = fx_raw::<20>(x);
+                        let scaled = requant(x, Scale::from_f64(1.3e-7), HalfEven, Saturate);
+                        let up = requant(x, Scale::from_f64(1.1e-7), HalfUp, Saturate);
+                        let words =
+                            [max(x, 5), abs(x) >> 3, fx_mul::<20>(f, f).raw(), exp::<12>(f).raw(), ln::<12>(f).raw()];
+                        let bytes = [scaled, up, x.narrow::<i8>(Saturate), x.narrow::<i8>(Wrap)];
+                        (words.map(Q::to_vec), bytes.map(Q::to_vec), select(crate::__rt::lt(x, 9), x, 1).to_vec())
+                    })
+                    .expect("the kernel is sound")
+            })
+            .collect();
+        LEVEL.store(UNKNOWN, Ordering::Relaxed);
+        assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+    }
 
     #[test]
     fn paths_agree_with_the_sum_of_products() {

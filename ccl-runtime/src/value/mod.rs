@@ -2,6 +2,33 @@
 //!
 //! [`Q<T>`] has one value of element type `T` ([`Elem`]) in every PE. Arithmetic wraps in the element type; a scalar of the
 //! same type may stand on either side of an operator. What belongs to memory is in [`tensor`](crate::tensor).
+//!
+//! Unlike formats do not add, and a product names its format; rustc says so with what to write instead:
+//!
+//! ```compile_fail,E0277
+//! # use ccl_runtime::prelude::*;
+//! fn sum(a: Q<Fx<12>>, b: Q<Fx<16>>) -> Q<Fx<12>> {
+//!     a + b
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! # use ccl_runtime::prelude::*;
+//! fn product(a: Q<Fx<12>>, b: Q<Fx<12>>) -> Q<Fx<12>> {
+//!     a * b
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! # use ccl_runtime::prelude::*;
+//! fn narrower(a: Q<i32>) -> Q<i8> {
+//!     a.widen::<i8>()
+//! }
+//! ```
+//! ```
+//! # use ccl_runtime::prelude::*;
+//! fn fine(a: Q<Fx<12>>, b: Q<Fx<16>>, c: Q<i32>) -> (Q<Fx<12>>, Q<i8>) {
+//!     (a + b.rescale::<12>(HalfEven, Saturate) + fx_mul::<12>(a, b), c.narrow::<i8>(Saturate))
+//! }
+//! ```
 
 mod elem;
 pub mod extent;
