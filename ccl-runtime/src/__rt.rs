@@ -149,7 +149,7 @@ macro_rules! compare {
     ($( $name:ident $Op:ident $op:tt; )*) => { $(
         #[doc = concat!("`a ", stringify!($op), " b`.")]
         #[inline]
-        pub fn $name<A: Compare<B>, B>(a: A, b: B) -> A::Out {
+        pub fn $name<A: Compare<B, Out = C>, B, C>(a: A, b: B) -> C {
             a.compare(Cmp::$Op, b)
         }
     )* };
@@ -226,12 +226,12 @@ impl Logic<Q<bool>> for Q<bool> {
 }
 
 /// `a && b`; of scalars `b` is computed only where `a` holds.
-pub fn and<A: Logic<B>, B>(a: A, b: impl FnOnce() -> B) -> A::Out {
+pub fn and<A: Logic<B, Out = C>, B, C>(a: A, b: impl FnOnce() -> B) -> C {
     a.and(b)
 }
 
 /// `a || b`; of scalars `b` is computed only where `a` does not hold.
-pub fn or<A: Logic<B>, B>(a: A, b: impl FnOnce() -> B) -> A::Out {
+pub fn or<A: Logic<B, Out = C>, B, C>(a: A, b: impl FnOnce() -> B) -> C {
     a.or(b)
 }
 
@@ -294,7 +294,7 @@ pub trait Join<A, B> {
 }
 
 /// The value of the arm that ran; under a condition of each PE for each PE that of its arm.
-pub fn join<J: Join<A, B>, A, B>(branch: J, then: Option<A>, otherwise: Option<B>) -> J::Out {
+pub fn join<J: Join<A, B, Out = C>, A, B, C>(branch: J, then: Option<A>, otherwise: Option<B>) -> C {
     branch.join(then, otherwise)
 }
 

@@ -1,7 +1,8 @@
 //! Transfers: walks over tiles and flows in and out of the array, broadcast streams, random access, DMA.
 //!
 //! Natively a transfer happens when it is started. On the machine it is in flight until a wait; the rule that nobody touches what
-//! is in flight makes both the same.
+//! is in flight makes both the same. Flows, streams and neighbour shifts take no notice of masks (the front end refuses them under a
+//! condition of each PE); random access does, as the machine's.
 
 mod dma;
 mod random;

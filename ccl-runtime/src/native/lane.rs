@@ -104,15 +104,15 @@ pub trait Lane: Copy + Default + PartialOrd + std::fmt::Debug + Send + Sync + 's
     fn lookup(table: &[Id], index: Id) -> Id;
     /// The same from a table of constants.
     fn lookup_const(table: &[Self], index: Id) -> Id;
-    /// See [`State::bind`].
+    /// `State::bind`.
     fn bind(a: Id) -> Id;
-    /// See [`State::home`].
+    /// `State::home`.
     fn home(a: Id) -> Id;
-    /// See [`State::read`].
+    /// `State::read`.
     fn read(a: Id) -> Id;
-    /// See [`State::escape`].
+    /// `State::escape`.
     fn escape(a: Id, depth: u32);
-    /// See [`State::assign`].
+    /// `State::assign`.
     fn assign(place: &mut Id, v: Id);
     /// `n` buffers of local memory.
     fn allocate(v: Self, out: &mut [Id]);

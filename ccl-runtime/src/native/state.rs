@@ -345,7 +345,7 @@ impl State {
     /// Writes a variable where PEs are enabled.
     pub(crate) fn assign<L: Lane>(&mut self, place: &mut Id, value: Id) {
         let pool = L::pool_mut(&mut self.pools);
-        let (standing, rows) = (pool.slot(value).standing, pool.slot(value).rows);
+        let rows = pool.slot(value).rows;
         let slot = pool.slot_mut(*place);
         assert!(
             slot.standing == Standing::Home,
@@ -358,9 +358,9 @@ impl State {
         slot.generation = slot.generation.wrapping_add(1);
         let mut lanes = std::mem::take(&mut slot.lanes);
         place.generation = slot.generation;
-        let from = &mut pool.slots[value.slot as usize].lanes;
+        // Even a fresh vector is copied, not taken: `[splat(0); 2]` has two handles of one.
+        let from = &pool.slots[value.slot as usize].lanes;
         match self.masks.last() {
-            None if standing == Standing::Fresh => std::mem::swap(&mut lanes, from),
             None => lanes.copy_from_slice(from),
             Some(mask) => super::lane::blend(&mask.lanes, from, &mut lanes),
         }

@@ -24,9 +24,10 @@ pub trait Num: Elem {}
 
 /// Integers: they multiply and have bits.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not multiply with `*`, and has no bits of its own",
+    message = "`{Self}` is no integer",
     label = "an integer is needed here",
-    note = "a product of fixed-point numbers names its format: `fx_mul::<F>(a, b)`; their bits are `x.raw()`"
+    note = "a product of fixed-point numbers names its format: `fx_mul::<F>(a, b)`",
+    note = "the bits of a fixed-point number are `x.raw()`, its nearest integer is `x.round(HalfEven)`"
 )]
 pub trait Int: Num {}
 
@@ -57,6 +58,26 @@ impl<T: Elem> Operand<T> for Q<T> {
     }
 }
 
+/// What a `Q<T>` multiplies with.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no factor for a per-PE value of `{T}`",
+    label = "`*` multiplies integers of the same width",
+    note = "a product of fixed-point numbers names its format: `fx_mul::<F>(a, b)`",
+    note = "integers need the same width: `x.widen::<i32>()`, `x.narrow::<i8>(Saturate)`"
+)]
+pub trait Factor<T: Elem>: Operand<T> {}
+impl<T: Int> Factor<T> for Q<T> {}
+
+/// What the bits of a `Q<T>` are combined with.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no bits to combine with a per-PE value of `{T}`",
+    label = "bit operations take integers of the same width, or conditions",
+    note = "the bits of a fixed-point number are `x.raw()`, bits become one by `fx_raw::<F>(x)`",
+    note = "integers need the same width: `x.widen::<i32>()`, `x.narrow::<i8>(Saturate)`"
+)]
+pub trait BitOperand<T: Elem>: Operand<T> {}
+impl<T: Bits> BitOperand<T> for Q<T> {}
+
 /// Integers that hold every value of `T`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not hold every `{T}`",
@@ -65,6 +86,17 @@ impl<T: Elem> Operand<T> for Q<T> {
 pub trait Widens<T>: Elem {}
 
 macro_rules! scalars {
+    (@ Int $T:ty) => {
+        impl Int for $T {}
+        impl Factor<$T> for $T {}
+    };
+    (@ Bits $T:ty) => {
+        impl Bits for $T {}
+        impl BitOperand<$T> for $T {}
+    };
+    (@ Num $T:ty) => {
+        impl Num for $T {}
+    };
     ($( $T:ty: $($Trait:ident),*; )*) => { $(
         impl Elem for $T {
             type Lane = $T;
@@ -77,7 +109,7 @@ macro_rules! scalars {
                 lane
             }
         }
-        $( impl $Trait for $T {} )*
+        $( scalars!(@ $Trait $T); )*
         impl Operand<$T> for $T {
             #[inline]
             fn into_id(self) -> Id {

@@ -131,12 +131,12 @@ impl<const F: usize> Pair<Q<Fx<F>>> for Fx<F> {
 }
 
 /// The lesser; of constants too.
-pub fn min<A: Pair<B>, B>(a: A, b: B) -> A::Out {
+pub fn min<A: Pair<B, Out = C>, B, C>(a: A, b: B) -> C {
     a.lesser(b)
 }
 
 /// The greater; of constants too.
-pub fn max<A: Pair<B>, B>(a: A, b: B) -> A::Out {
+pub fn max<A: Pair<B, Out = C>, B, C>(a: A, b: B) -> C {
     a.greater(b)
 }
 
@@ -224,6 +224,6 @@ impl Blend<()> for () {
 }
 
 /// `a` where the condition holds, else `b`; both are computed.
-pub fn select<A: Blend<B>, B>(condition: Q<bool>, a: A, b: B) -> A::Out {
+pub fn select<A: Blend<B, Out = C>, B, C>(condition: Q<bool>, a: A, b: B) -> C {
     A::blend(condition, a, b)
 }

@@ -37,7 +37,7 @@ mod functions;
 mod ops;
 mod place;
 
-pub use elem::{Elem, Int, Num, Operand, Widens};
+pub use elem::{BitOperand, Bits, Elem, Factor, Int, Num, Operand, Widens};
 pub use fixed::{Fx, FxArg, FxConst, Scale, dequantize, exp, fx, fx_div, fx_mul, fx_raw, ln, quantize, requant};
 pub use fixed::{IntArg, Requantize};
 pub use functions::{

@@ -2,14 +2,14 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Shl, Shr, Sub};
 
-use super::elem::{Bits, Elem, Int, Num, Operand};
+use super::elem::{BitOperand, Bits, Elem, Factor, Int, Num, Operand};
 use super::{Fx, Overflow, Q, Rounding, Widens};
 use crate::native::lane::{Binary, Cmp, Unary};
 use crate::native::{Id, Lane};
 
 macro_rules! binary {
-    ($( $Trait:ident $method:ident, $Bound:ident: $($Scalar:ty),*; )*) => { $(
-        impl<T: $Bound, R: Operand<T>> $Trait<R> for Q<T> {
+    ($( $Trait:ident $method:ident, $Bound:ident $Rhs:ident: $($Scalar:ty),*; )*) => { $(
+        impl<T: $Bound, R: $Rhs<T>> $Trait<R> for Q<T> {
             type Output = Q<T>;
             fn $method(self, rhs: R) -> Q<T> {
                 Q::of(T::Lane::binary(Binary::$Trait, self.handle(), rhs.into_id()))
@@ -25,14 +25,14 @@ macro_rules! binary {
 }
 
 binary! {
-    Add add, Num: i8, i16, i32, i64, u8, u16;
-    Sub sub, Num: i8, i16, i32, i64, u8, u16;
-    Mul mul, Int: i8, i16, i32, i64, u8, u16;
+    Add add, Num Operand: i8, i16, i32, i64, u8, u16;
+    Sub sub, Num Operand: i8, i16, i32, i64, u8, u16;
+    Mul mul, Num Factor: i8, i16, i32, i64, u8, u16;
 }
 
 macro_rules! bitwise {
     ($( $Trait:ident $method:ident $Op:ident; )*) => { $(
-        impl<T: Bits, R: Operand<T>> $Trait<R> for Q<T> {
+        impl<T: Elem, R: BitOperand<T>> $Trait<R> for Q<T> {
             type Output = Q<T>;
             fn $method(self, rhs: R) -> Q<T> {
                 Q::of(T::Lane::binary(Binary::$Op, self.handle(), rhs.into_id()))

@@ -234,7 +234,7 @@ fn random_nests_of_statements_do_in_each_pe_what_they_say() {
                 (v.map(Q::to_vec), n)
             })
             .unwrap();
-        let places: Vec<i32> = (0..35).map(|pe| (pe / 7 * 3 + pe % 7) as i32).collect();
+        let places: Vec<i32> = (0..35).map(|pe| pe / 7 * 3 + pe % 7).collect();
         let mut all: Vec<[i32; VARS]> = (0..35).map(|pe| [0, 1, 2].map(|i| start[i][pe])).collect();
         for (pe, v) in all.clone().iter_mut().enumerate() {
             naive(&program, v, places[pe]);
@@ -299,6 +299,8 @@ fn names_keep_their_values() {
         let mut rows = __rt::var([splat(0); 2]);
         __rt::assign(splat(7), &mut rows[0]);
         assert_eq!(rows.map(|v| v.to_vec()[0]), [7, 0]);
+        __rt::assign([splat(8); 2], &mut rows);
+        assert_eq!(rows.map(|v| v.to_vec()[0]), [8, 8]);
         // Nor does a block that yields the same value twice.
         let (mut p, q) = __rt::var({
             let s = __rt::scope();
