@@ -199,10 +199,13 @@ mod x86 {
 
     static ZEROS: [i8; BLOCK] = [0; BLOCK];
 
-    /// The four inputs of a word, zeros beyond the last.
+    /// `len` lanes of input `k`, zeros beyond the last input.
     #[inline(always)]
-    fn inputs<'a>(a: &[&'a [i8]], j: usize) -> [Option<&'a [i8]>; 4] {
-        [0, 1, 2, 3].map(|i| a.get(4 * j + i).copied())
+    fn lanes<'a>(a: &[&'a [i8]], k: usize, first: usize, len: usize) -> &'a [i8] {
+        match a.get(k) {
+            Some(a) => &a[first..first + len],
+            None => &ZEROS[..len],
+        }
     }
 
     /// # Safety
@@ -225,11 +228,14 @@ mod x86 {
                 *sums = [_mm512_set1_epi32(start); 4];
             }
             for j in 0..n_words {
-                let [a0, a1, a2, a3] = inputs(a, j).map(|a| {
-                    let from = a.map_or(&ZEROS[..], |a| &a[first..first + BLOCK]);
+                // Loops, not closures: what a library function calls is not compiled for these features.
+                let mut raised = [raise; 4];
+                for (i, raised) in raised.iter_mut().enumerate() {
+                    let from = lanes(a, 4 * j + i, first, BLOCK);
                     // SAFETY: `from` has 64 bytes.
-                    _mm512_xor_si512(unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }, raise)
-                });
+                    *raised = _mm512_xor_si512(unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }, raise);
+                }
+                let [a0, a1, a2, a3] = raised;
                 let (lo01, hi01) = (_mm512_unpacklo_epi8(a0, a1), _mm512_unpackhi_epi8(a0, a1));
                 let (lo23, hi23) = (_mm512_unpacklo_epi8(a2, a3), _mm512_unpackhi_epi8(a2, a3));
                 let quads = [
@@ -278,15 +284,18 @@ mod x86 {
         for first in (0..n_lanes).step_by(STEP) {
             let mut sums = [[_mm256_setzero_si256(); 2]; N];
             for j in 0..n_words {
-                let [a0, a1, a2, a3] = inputs(a, j).map(|a| {
-                    let from = a.map_or(&ZEROS[..STEP], |a| &a[first..first + STEP]);
+                let mut wide = [_mm256_setzero_si256(); 4];
+                for (i, wide) in wide.iter_mut().enumerate() {
+                    let from = lanes(a, 4 * j + i, first, STEP);
                     // SAFETY: `from` has 16 bytes.
-                    _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(from.as_ptr().cast()) })
-                });
+                    *wide = _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(from.as_ptr().cast()) });
+                }
+                let [a0, a1, a2, a3] = wide;
                 let low = [_mm256_unpacklo_epi16(a0, a1), _mm256_unpackhi_epi16(a0, a1)];
                 let high = [_mm256_unpacklo_epi16(a2, a3), _mm256_unpackhi_epi16(a2, a3)];
                 for (o, sums) in sums.iter_mut().enumerate() {
-                    let [w01, w23] = pairs[o * n_words + j].map(|pair| _mm256_set1_epi32(pair));
+                    let [w01, w23] = pairs[o * n_words + j];
+                    let (w01, w23) = (_mm256_set1_epi32(w01), _mm256_set1_epi32(w23));
                     for ((sum, low), high) in sums.iter_mut().zip(low).zip(high) {
                         *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(low, w01));
                         *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(high, w23));

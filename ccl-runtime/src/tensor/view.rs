@@ -218,10 +218,14 @@ impl View {
 
     /// A row, if its elements lie at equal distances.
     pub(crate) fn run(&self, c: usize, y: usize) -> Option<Run> {
-        if self.steps[..self.n_steps].iter().any(|step| matches!(step, Step::DepthToSpace(_))) {
-            return None;
+        let mut step = self.kind.pack(self.elem);
+        for s in &self.steps[..self.n_steps] {
+            match s {
+                Step::DepthToSpace(_) => return None,
+                Step::SpaceToDepth(s) => step *= s,
+                Step::Channels(_) | Step::Roi(..) => {}
+            }
         }
-        let first = self.address(c, y, 0);
-        Some(Run { first, step: if self.dims[2] > 1 { self.address(c, y, 1) - first } else { 1 } })
+        Some(Run { first: self.address(c, y, 0), step })
     }
 }
