@@ -54,6 +54,8 @@ impl Pool {
     /// # Errors
     /// As [`Window::output`].
     pub fn output(&self, op: &'static str, input: [usize; 2]) -> Result<[usize; 2], GoldenError> {
+        // Every tap of a window is visited, those in the padding too.
+        checked_len(op, &self.kernel)?;
         let mut output = self.window.output(op, input, self.kernel)?;
         if self.extent == PoolExtent::Ceil {
             for (axis, n) in output.iter_mut().enumerate() {

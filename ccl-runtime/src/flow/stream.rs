@@ -1,0 +1,174 @@
+//! Broadcast streams: the same bytes to every PE, in the order consumed.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::native::state::Tag;
+use crate::native::{Cause, Lane};
+use crate::tensor::mac::Taken;
+use crate::tensor::view::{Kind, Order};
+use crate::tensor::{Acc, Lrm, Ocm, store, store::TensorId};
+use crate::value::{Elem, Q, splat};
+
+#[derive(Debug)]
+struct Progress {
+    tensor: TensorId,
+    /// Bytes of a weight.
+    elem: usize,
+    /// Bytes of the tensor.
+    len: usize,
+    /// Byte that comes next.
+    at: usize,
+    /// Of weights in stream order.
+    ordered: Option<Ordered>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ordered {
+    order: Order,
+    /// Inputs of an output.
+    k: usize,
+    /// Bytes of the weights of the outputs of a step, and of their biases too.
+    weights: usize,
+    group: usize,
+}
+
+/// A broadcast in progress.
+#[derive(Debug)]
+pub struct Broadcast(Rc<RefCell<Progress>>);
+
+/// Weights of `N` outputs, as the operand of [`mac`](crate::tensor::mac), which takes them from the stream.
+#[derive(Debug)]
+pub struct Weights<const N: usize>(Rc<RefCell<Progress>>);
+
+/// A tensor on its way to every PE, in the order of memory.
+#[track_caller]
+pub fn broadcast<T: Elem, L>(tensor: &Ocm<T, L>) -> Broadcast {
+    let view = tensor.view_ref();
+    if !view.is_whole() {
+        Cause::Layout { layout: "a part of a tensor", wanted: "order in which it could be broadcast" }.raise();
+    }
+    let ordered = match view.kind {
+        Kind::Stream(order) => {
+            let k = view.dims[2];
+            let weights = order.weights(k) * view.elem;
+            Some(Ordered { order, k, weights, group: weights + order.bias_bytes() })
+        }
+        _ => None,
+    };
+    let len = store::read(view.tensor, <[u8]>::len);
+    Broadcast(Rc::new(RefCell::new(Progress { tensor: view.tensor, elem: view.elem, len, at: 0, ordered })))
+}
+
+impl Progress {
+    /// Takes the next `n` bytes.
+    #[track_caller]
+    fn bytes(&mut self, n: usize) -> Vec<u8> {
+        let at = self.at;
+        if at + n > self.len {
+            Cause::StreamEnd { at, wanted: n, len: self.len }.raise();
+        }
+        self.at += n;
+        store::read(self.tensor, |bytes| bytes[at..at + n].to_vec())
+    }
+
+    /// Begins the weights of the next outputs: biases that nobody took are passed over.
+    #[track_caller]
+    fn begin(&mut self, n_outputs: usize) {
+        let Some(ordered) = self.ordered else { return };
+        if ordered.order.outputs() != n_outputs {
+            Cause::StreamOrder { taken: n_outputs, laid_out: ordered.order.outputs() }.raise();
+        }
+        if self.at % ordered.group >= ordered.weights {
+            self.at = self.at.next_multiple_of(ordered.group);
+        }
+    }
+}
+
+impl Broadcast {
+    /// The weights of the next `N` outputs. They leave the stream as they are multiplied.
+    #[track_caller]
+    pub fn take<const N: usize>(&mut self) -> Weights<N> {
+        const { assert!(Order::of(N).is_some(), "`take::<N>()`: the MAC unit has 1, 4 or 16 outputs") }
+        self.0.borrow_mut().begin(N);
+        Weights(Rc::clone(&self.0))
+    }
+
+    /// The 32-bit biases of the next `N` outputs.
+    #[track_caller]
+    pub fn bias<const N: usize>(&mut self) -> Acc<N> {
+        let bytes = {
+            let mut p = self.0.borrow_mut();
+            let mut wanted = 4 * N;
+            if let Some(ordered) = p.ordered {
+                let done = p.at % ordered.group;
+                if done != ordered.weights {
+                    let done = (done / (ordered.weights / ordered.k.max(1)).max(1)).min(ordered.k);
+                    Cause::StreamInputs { done, k: ordered.k, what: "biases are taken" }.raise();
+                }
+                if ordered.order.outputs() != N {
+                    Cause::StreamOrder { taken: N, laid_out: ordered.order.outputs() }.raise();
+                }
+                wanted = ordered.order.bias_bytes();
+            }
+            p.bytes(wanted)
+        };
+        Acc::of(std::array::from_fn(|i| splat(i32::from_bytes(&bytes[4 * i..][..4]))))
+    }
+
+    /// The next element, the same in every PE. Elements of any type follow each other without gaps.
+    #[track_caller]
+    #[expect(clippy::should_implement_trait, reason = "the language calls it so")]
+    pub fn next<T: Elem>(&mut self) -> Q<T> {
+        let bytes = self.0.borrow_mut().bytes(T::Lane::BYTES);
+        Q::of(T::Lane::splat(T::Lane::from_bytes(&bytes)))
+    }
+
+    /// The next elements into local memory: how a table comes to the PEs.
+    #[track_caller]
+    pub fn fill<B: Fill>(&mut self) -> B {
+        B::fill(&self.0.borrow_mut().bytes(B::BYTES))
+    }
+}
+
+impl<const N: usize> Weights<N> {
+    /// Takes the weights of the next `n` inputs.
+    #[track_caller]
+    pub(crate) fn inputs(&self, n: usize) -> Taken {
+        let order = Order::of(N).expect("`take` has checked it");
+        let mut p = self.0.borrow_mut();
+        p.begin(N);
+        let elem = if p.ordered.is_some() || matches!(p.elem, 1 | 2) { p.elem } else { 1 };
+        let wanted = order.weights(n) * elem;
+        if let Some(ordered) = p.ordered {
+            let done = p.at % ordered.group;
+            if done + wanted > ordered.weights {
+                let per_input = (order.weights(order.inputs()) * elem / order.inputs()).max(1);
+                Cause::StreamInputs { done: done / per_input + n, k: ordered.k, what: "the layout ends" }.raise();
+            }
+        }
+        Taken { order, elem, bytes: p.bytes(wanted) }
+    }
+}
+
+/// What [`Broadcast::fill`] makes: `Lrm<T, N>`.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no local buffer", note = "write `fill::<Lrm<i8, 256>>()`")]
+pub trait Fill {
+    #[doc(hidden)]
+    const BYTES: usize;
+    #[doc(hidden)]
+    fn fill(bytes: &[u8]) -> Self;
+}
+impl<T: Elem, const N: usize> Fill for Lrm<T, N> {
+    const BYTES: usize = N * T::Lane::BYTES;
+    fn fill(bytes: &[u8]) -> Self {
+        debug_assert_ne!(T::Lane::TAG, Tag::Bool, "no tensor of `bool` is declared");
+        let mut elements = bytes.chunks_exact(T::Lane::BYTES);
+        Lrm::of(std::array::from_fn(|_| {
+            let bytes = elements.next().expect("as many bytes as the buffer has elements");
+            let mut id = [crate::native::Id::NONE];
+            T::Lane::allocate(T::Lane::from_bytes(bytes), &mut id);
+            Q::of(id[0])
+        }))
+    }
+}

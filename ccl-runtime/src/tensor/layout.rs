@@ -1,0 +1,48 @@
+//! Layouts: where the elements of a tensor lie in memory.
+
+use super::view::{Kind, Order};
+use crate::native::Lane;
+
+/// A layout, the second argument of a tensor type.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no layout of a tensor")]
+pub trait Layout: 'static {
+    #[doc(hidden)]
+    const KIND: Kind;
+    /// Channels, rows, columns; of streams outputs, 1, inputs.
+    const DIMS: [usize; 3];
+}
+
+macro_rules! layouts {
+    ($( $(#[$doc:meta])* $Name:ident<$($N:ident),*> = $kind:expr, [$c:expr, $h:expr, $w:expr]; )*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub enum $Name<$(const $N: usize),*> {}
+        impl<$(const $N: usize),*> Layout for $Name<$($N),*> {
+            const KIND: Kind = $kind;
+            const DIMS: [usize; 3] = [$c, $h, $w];
+        }
+    )* };
+}
+
+layouts! {
+    /// `[C][H][W]`.
+    Planar<C, H, W> = Kind::Planar, [C, H, W];
+    /// `[C/4][H][W][4]`: a flow hands each PE a word of 4 channels. Wider elements go as many to a word as fit.
+    Packed<C, H, W> = Kind::Packed, [C, H, W];
+    /// `N` tokens of `D` features, a token a PE: `[D/4][N][4]`.
+    Tokens<N, D> = Kind::Tokens, [D, 1, N];
+    /// `N` elements in a row: tables, biases.
+    Vector<N> = Kind::Vector, [1, 1, N];
+    /// Weights in the order in which `take::<4>` consumes them: for 4 outputs `K` inputs by fours (16 weights, output by output),
+    /// then 4 biases of 32 bit.
+    Stream<CO, K> = Kind::Stream(Order::Mat4), [CO, 1, K];
+    /// As [`Stream`] for `take::<1>`: for one output `K` inputs by sixteens, then its bias, filled up to 16 bytes.
+    StreamDot<CO, K> = Kind::Stream(Order::Dot), [CO, 1, K];
+    /// As [`Stream`] for `take::<16>`: for 16 outputs `K` inputs one by one, then 16 biases.
+    StreamOuter<CO, K> = Kind::Stream(Order::Outer), [CO, 1, K];
+}
+
+/// Bytes of a tensor of `L` with elements of `T`.
+pub(crate) fn size_bytes<T: Lane, L: Layout>() -> usize {
+    L::KIND.size_bytes(L::DIMS, T::BYTES)
+}

@@ -1,0 +1,231 @@
+//! Addresses: which element of memory belongs to channel, row, column of a view.
+
+use super::store::TensorId;
+use crate::native::Cause;
+
+/// How many outputs a stream interleaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "shapes of the MAC unit")]
+pub enum Order {
+    Dot,
+    Mat4,
+    Outer,
+}
+
+impl Order {
+    /// Outputs of a step.
+    pub const fn outputs(self) -> usize {
+        match self {
+            Order::Dot => 1,
+            Order::Mat4 => 4,
+            Order::Outer => 16,
+        }
+    }
+    /// Inputs of a step.
+    pub const fn inputs(self) -> usize {
+        16 / self.outputs()
+    }
+    /// The shape for so many outputs.
+    pub const fn of(outputs: usize) -> Option<Order> {
+        match outputs {
+            1 => Some(Order::Dot),
+            4 => Some(Order::Mat4),
+            16 => Some(Order::Outer),
+            _ => None,
+        }
+    }
+    /// Weights for `k` inputs of its outputs, filled up to whole steps.
+    pub const fn weights(self, k: usize) -> usize {
+        k.next_multiple_of(self.inputs()) * self.outputs()
+    }
+    /// Bytes of its outputs' biases, filled up to what a step takes.
+    pub const fn bias_bytes(self) -> usize {
+        (4 * self.outputs()).next_multiple_of(16)
+    }
+    /// Index among the weights of its outputs, of output `o` and input `k`.
+    pub const fn weight(self, o: usize, k: usize) -> usize {
+        let (step, rest) = (k / self.inputs(), k % self.inputs());
+        step * 16 + o * self.inputs() + rest
+    }
+}
+
+/// Kinds of layouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "see `layout`")]
+pub enum Kind {
+    Planar,
+    Packed,
+    Tokens,
+    Vector,
+    Stream(Order),
+}
+
+impl Kind {
+    /// Name of the layout.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Planar => "`Planar`",
+            Kind::Packed => "`Packed`",
+            Kind::Tokens => "`Tokens`",
+            Kind::Vector => "`Vector`",
+            Kind::Stream(Order::Mat4) => "`Stream`",
+            Kind::Stream(Order::Dot) => "`StreamDot`",
+            Kind::Stream(Order::Outer) => "`StreamOuter`",
+        }
+    }
+
+    /// Bytes of a tensor.
+    pub const fn size_bytes(self, [c, h, w]: [usize; 3], elem: usize) -> usize {
+        match self {
+            Kind::Stream(order) => {
+                let group = order.weights(w) * elem + order.bias_bytes();
+                c.div_ceil(order.outputs()) * group
+            }
+            _ => c.next_multiple_of(self.pack(elem)) * h * w * elem,
+        }
+    }
+
+    /// Channels of a word.
+    pub const fn pack(self, elem: usize) -> usize {
+        match self {
+            Kind::Packed | Kind::Tokens if elem < 4 => 4 / elem,
+            _ => 1,
+        }
+    }
+}
+
+/// A change of the way in which a tensor is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// From a channel on.
+    Channels(usize),
+    /// From a row and column on.
+    Roi(usize, usize),
+    /// `S x S` elements become channels.
+    SpaceToDepth(usize),
+    /// The inverse.
+    DepthToSpace(usize),
+}
+
+const MOST_STEPS: usize = 4;
+
+/// A tensor, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    pub(crate) tensor: TensorId,
+    pub(crate) kind: Kind,
+    /// Bytes of an element.
+    pub(crate) elem: usize,
+    /// Channels, rows, columns of the whole tensor.
+    whole: [usize; 3],
+    /// Of the view.
+    pub(crate) dims: [usize; 3],
+    steps: [Step; MOST_STEPS],
+    n_steps: usize,
+}
+
+/// A row of a view: elements `first + step * x`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub first: usize,
+    pub step: usize,
+}
+
+impl View {
+    pub(crate) fn whole(tensor: TensorId, kind: Kind, elem: usize, dims: [usize; 3]) -> Self {
+        Self { tensor, kind, elem, whole: dims, dims, steps: [Step::Channels(0); MOST_STEPS], n_steps: 0 }
+    }
+
+    /// Whether it is the tensor as it was declared.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.n_steps == 0
+    }
+
+    #[track_caller]
+    fn with(mut self, step: Step, dims: [usize; 3]) -> Self {
+        if matches!(self.kind, Kind::Stream(_)) {
+            Cause::Layout { layout: self.kind.name(), wanted: "parts" }.raise();
+        }
+        if self.n_steps == MOST_STEPS {
+            Cause::ViewDepth { most: MOST_STEPS }.raise();
+        }
+        self.steps[self.n_steps] = step;
+        self.n_steps += 1;
+        self.dims = dims;
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn channels(self, first: usize) -> Self {
+        let [c, h, w] = self.dims;
+        if first > c {
+            Cause::Outside { what: "channels", first, end: first, extent: c }.raise();
+        }
+        self.with(Step::Channels(first), [c - first, h, w])
+    }
+
+    #[track_caller]
+    pub(crate) fn roi(self, y: usize, x: usize, height: usize, width: usize) -> Self {
+        let [c, h, w] = self.dims;
+        for (what, first, len, extent) in [("rows", y, height, h), ("columns", x, width, w)] {
+            if first + len > extent {
+                Cause::Outside { what, first, end: first + len, extent }.raise();
+            }
+        }
+        self.with(Step::Roi(y, x), [c, height, width])
+    }
+
+    #[track_caller]
+    pub(crate) fn space_to_depth(self, s: usize) -> Self {
+        let [c, h, w] = self.dims;
+        for (what, extent) in [("space_to_depth: rows", h), ("space_to_depth: columns", w)] {
+            if !extent.is_multiple_of(s) {
+                Cause::NoMultiple { what, extent, by: s }.raise();
+            }
+        }
+        self.with(Step::SpaceToDepth(s), [c * s * s, h / s, w / s])
+    }
+
+    #[track_caller]
+    pub(crate) fn depth_to_space(self, s: usize) -> Self {
+        let [c, h, w] = self.dims;
+        if !c.is_multiple_of(s * s) {
+            Cause::NoMultiple { what: "depth_to_space: channels", extent: c, by: s * s }.raise();
+        }
+        self.with(Step::DepthToSpace(s), [c / (s * s), h * s, w * s])
+    }
+
+    /// Element of memory.
+    pub(crate) fn address(&self, mut c: usize, mut y: usize, mut x: usize) -> usize {
+        for step in self.steps[..self.n_steps].iter().rev() {
+            match *step {
+                Step::Channels(first) => c += first,
+                Step::Roi(y0, x0) => (y, x) = (y + y0, x + x0),
+                Step::SpaceToDepth(s) => {
+                    (y, x) = (y * s + c / s % s, x * s + c % s);
+                    c /= s * s;
+                }
+                Step::DepthToSpace(s) => {
+                    c = (c * s + y % s) * s + x % s;
+                    (y, x) = (y / s, x / s);
+                }
+            }
+        }
+        let [_, h, w] = self.whole;
+        let pack = self.kind.pack(self.elem);
+        ((c / pack * h + y) * w + x) * pack + c % pack
+    }
+
+    /// A row, if its elements lie at equal distances.
+    pub(crate) fn run(&self, c: usize, y: usize) -> Option<Run> {
+        let mut step = self.kind.pack(self.elem);
+        for s in &self.steps[..self.n_steps] {
+            match s {
+                Step::DepthToSpace(_) => return None,
+                Step::SpaceToDepth(s) => step *= s,
+                Step::Channels(_) | Step::Roi(..) => {}
+            }
+        }
+        Some(Run { first: self.address(c, y, 0), step })
+    }
+}
