@@ -25,6 +25,7 @@ pub struct Asm {
 
 impl Asm {
     pub fn run(self) -> anyhow::Result<Exit> {
+        files::check_outputs(&[&self.input], &[&self.output])?;
         let lines = if self.lines { Lines::Record } else { Lines::Leave };
         let image = files::assemble(&self.input, files::read(&self.input)?, lines)?;
         files::write(&self.output, &image.to_bytes())?;
@@ -47,6 +48,7 @@ pub struct Disasm {
 
 impl Disasm {
     pub fn run(self) -> anyhow::Result<Exit> {
+        files::check_outputs(&[&self.image], &[&self.output])?;
         let style = if self.cycles { Style::Columns } else { Style::Plain };
         files::write(&self.output, disassemble_with(&files::image(&self.image)?, style).as_bytes())?;
         Ok(Exit::Done)

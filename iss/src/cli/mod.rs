@@ -68,8 +68,6 @@ pub fn main() -> ExitCode {
     };
     match done {
         Ok(exit) => exit.into(),
-        // The reader has seen enough.
-        Err(error) if files::is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
             files::complain(&format!("error: {error:#}"));
             Exit::Failed.into()

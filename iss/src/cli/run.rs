@@ -6,23 +6,28 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use iss::image::{Direction, Entry, Image, ParamKind};
-use iss::isa::operand::{Operand, Src};
-use iss::profile::TextOptions;
-use iss::sim::{Arg, Grid, Options, SimdPath, Simulator, StopAt, Stopped, TraceWriter, Trap};
+use iss::isa::operand::{Lrm, Operand, Src};
+use iss::profile::{Dropped, Profile, TextOptions};
+use iss::sim::{Arg, Grid, Options, SimdPath, Simulator, StopAt, Stopped, TraceWriter, Trap, TrapCause};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Exit, files};
 
 /// Events of each kind that a timeline keeps.
-const TIMELINE_EVENTS: usize = 1_000_000;
+const TIMELINE_EVENTS: usize = 200_000;
+/// Values of probes that are kept if nothing else is asked for.
+const MAX_PROBES: usize = 1_000;
 /// Pixels of a PE in a picture.
 const PNG_SCALE: usize = 8;
 
 /// Run a program.
 ///
 /// Probes and values asked for are printed as grids of the array, rows downwards, border columns set off by bars. With
-/// `--json -` they go to standard error, so that standard output is JSON alone.
+/// `--json -` they go to standard error, so that standard output is JSON alone. Constants and buffers may take 1 GiB of
+/// external memory.
 #[derive(Debug, Args)]
 pub struct Run {
     /// Program image, or assembly text (`.s`, or `-` for standard input)
@@ -43,7 +48,7 @@ pub struct Run {
     /// Print where the cycles went
     #[arg(long, help_heading = "Reports")]
     profile: bool,
-    /// What happened when, in the format of chrome://tracing and ui.perfetto.dev
+    /// What happened when, in the format of chrome://tracing and ui.perfetto.dev; the first 200,000 events of each kind
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     timeline: Option<PathBuf>,
     /// A line for each instruction: cycle, cycles stalled, pc, text, source line; `-` for standard output
@@ -59,14 +64,24 @@ pub struct Run {
     #[command(flatten)]
     stop: Stop,
 
+    /// Do not record what `probe` shows
+    #[arg(long, help_heading = "Reports", conflicts_with = "max_probes")]
+    no_probes: bool,
+    /// Values of probes to record; later ones are left out
+    #[arg(long, value_name = "N", default_value_t = MAX_PROBES, help_heading = "Reports")]
+    max_probes: usize,
+
     /// Cycles after which the run ends with exit code 3
     #[arg(long, value_name = "N", default_value_t = Options::default().max_cycles, help_heading = "Host and limits")]
     max_cycles: u64,
+    /// Instructions after which the run ends with exit code 3
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_instructions, help_heading = "Host and limits")]
+    max_instructions: u64,
     /// Threads to use; one per core if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Host and limits")]
     threads: Option<u16>,
-    /// Instructions of the host to use: `portable`, `avx2`, `avx512-vnni`; the best there are if not given
-    #[arg(long, value_name = "PATH", help_heading = "Host and limits")]
+    /// Instructions of the host to use; the best there are if not given
+    #[arg(long, value_name = "PATH", value_parser = simd_path(), help_heading = "Host and limits")]
     simd: Option<SimdPath>,
 }
 
@@ -95,6 +110,11 @@ fn binding(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn simd_path() -> impl TypedValueParser<Value = SimdPath> {
+    PossibleValuesParser::new(SimdPath::ALL.map(SimdPath::word))
+        .map(|word| word.parse().expect("the possible values are paths"))
+}
+
 fn operand(text: &str) -> Result<Src, String> {
     Src::parse(text).map_err(|error| error.to_string())
 }
@@ -117,11 +137,13 @@ impl Run {
         let image = files::program(&self.program)?;
         let entry = self.choose_entry(&image)?;
         let stop = self.stop.resolve(&image)?;
-        let values = self.read_inputs(entry)?;
         self.check_outputs(entry)?;
+        self.check_places(entry)?;
+        let values = self.read_inputs(entry)?;
         let mut sim = Simulator::new(&image, self.options())?;
         let args: Vec<(&str, Arg<'_>)> = values.iter().map(|(name, value)| (*name, value.arg())).collect();
         sim.start(&entry.name, &args).map_err(|error| with_usage(error, entry))?;
+        self.check_operands(&mut sim)?;
         let stopped = self.drive(&mut sim, stop.as_ref())?;
         self.report(&image, entry, &mut sim, &stopped, stop.is_some())
     }
@@ -129,6 +151,9 @@ impl Run {
     fn options(&self) -> Options {
         Options {
             max_cycles: self.max_cycles,
+            max_instructions: self.max_instructions,
+            probes: !self.no_probes,
+            max_probes: self.max_probes,
             timeline: if self.timeline.is_some() { TIMELINE_EVENTS } else { 0 },
             simd: self.simd,
             threads: self.threads.map(usize::from),
@@ -160,8 +185,11 @@ impl Run {
             // A name that the entry does not know is refused, with those that it knows, when the run is started.
             match entry.param(name).map(|param| param.kind) {
                 Some(ParamKind::Scalar) => scalar(value).with_context(|| format!("--input {name}={value}")),
-                Some(ParamKind::Buffer { .. }) => {
-                    Ok(Given::Bytes(files::read(Path::new(value)).with_context(|| format!("--input {name}={value}"))?))
+                // A buffer that takes nothing is refused when the run is started.
+                Some(ParamKind::Buffer { dir: Direction::Out, .. }) => Ok(Given::Bytes(Vec::new())),
+                Some(ParamKind::Buffer { len_bytes, .. }) => {
+                    let bytes = files::read_exactly(Path::new(value), len_bytes.into());
+                    Ok(Given::Bytes(bytes.with_context(|| format!("--input {name}={value}"))?))
                 }
                 None => Ok(Given::Scalar(0)),
             }
@@ -177,6 +205,31 @@ impl Run {
                     bail!("--output {name}={file}: `{name}` is a scalar, which gives nothing back")
                 }
                 None => bail!("--output {name}={file}: no such parameter\n{}", usage(entry)),
+            }
+        }
+        Ok(())
+    }
+
+    /// That no output lies where an input or another output does, and that each has a folder.
+    fn check_places(&self, entry: &Entry) -> anyhow::Result<()> {
+        let is_buffer = |name: &str| matches!(entry.param(name).map(|p| p.kind), Some(ParamKind::Buffer { .. }));
+        let mut inputs = vec![self.program.as_path()];
+        inputs.extend(self.inputs.iter().filter(|(name, _)| is_buffer(name)).map(|(_, file)| Path::new(file)));
+        files::check_outputs(&inputs, &self.files_to_write().collect::<Vec<_>>())
+    }
+
+    fn files_to_write(&self) -> impl Iterator<Item = &Path> {
+        let outputs = self.outputs.iter().map(|(_, file)| Path::new(file));
+        let pictures = self.pictures.iter().map(|(_, file)| file.as_path());
+        let reports = [&self.json, &self.trace, &self.timeline].into_iter().flatten().map(PathBuf::as_path);
+        outputs.chain(pictures).chain(reports)
+    }
+
+    /// That the values asked for can be looked at. Where an address comes from a register, only the end of the run tells.
+    fn check_operands(&self, sim: &mut Simulator) -> anyhow::Result<()> {
+        for src in self.prints.iter().chain(self.pictures.iter().map(|(src, _)| src)) {
+            if !matches!(src, Src::Lrm(Lrm::Rel { .. })) {
+                sim.value(*src)?;
             }
         }
         Ok(())
@@ -206,7 +259,8 @@ impl Run {
         for probe in sim.probes() {
             text += &format!("probe `{}` at cycle {}, pc {}\n{}", probe.name, probe.cycle, probe.pc, probe.grid);
         }
-        let printed = self.look(sim)?;
+        let mut failures = Vec::new();
+        let printed = self.look(sim, &mut failures);
         for (src, grid) in &printed {
             text += &format!("{src}\n{grid}");
         }
@@ -215,42 +269,49 @@ impl Run {
         if self.profile {
             text += &profile.to_text(&TextOptions::default());
         }
-        let json_alone = self.json.as_deref().is_some_and(files::is_stream) || self.writes_to_stdout();
-        if json_alone {
+        text += &dropped_events(&profile);
+        if self.files_to_write().any(files::is_stream) {
             files::complain(text.trim_end());
         } else {
-            files::print(&text)?;
+            failures.extend(files::print(&text).err());
         }
         if let (Some(path), Some(timeline)) = (&self.timeline, profile.to_trace_json()) {
-            files::write(path, timeline.as_bytes())?;
+            failures.extend(files::write(path, timeline.as_bytes()).err());
         }
         if let Some(path) = &self.json {
-            let report = json_report(entry, sim, stopped, &printed, &serde_json::to_value(&profile)?);
-            files::write(path, format!("{report:#}\n").as_bytes())?;
+            let head = json_report(entry, sim, stopped, &printed);
+            let report = serde_json::to_string_pretty(&Report { head, profile: &profile })?;
+            failures.extend(files::write(path, (report + "\n").as_bytes()).err());
         }
-        self.finish(sim, stopped)
-    }
-
-    /// Whether something else than the report goes to standard output.
-    fn writes_to_stdout(&self) -> bool {
-        let outputs = self.outputs.iter().map(|(_, file)| Path::new(file));
-        let pictures = self.pictures.iter().map(|(_, file)| file.as_path());
-        let streams = [&self.trace, &self.timeline].into_iter().flatten().map(PathBuf::as_path);
-        outputs.chain(pictures).chain(streams).any(files::is_stream)
+        let exit = self.finish(sim, stopped, &mut failures);
+        for failure in &failures {
+            files::complain(&format!("error: {failure:#}"));
+        }
+        Ok(if exit == Exit::Done && !failures.is_empty() { Exit::Failed } else { exit })
     }
 
     /// The values asked for; those for pictures are written.
-    fn look(&self, sim: &mut Simulator) -> anyhow::Result<Vec<(Src, Grid)>> {
+    fn look(&self, sim: &mut Simulator, failures: &mut Vec<anyhow::Error>) -> Vec<(Src, Grid)> {
         for (src, path) in &self.pictures {
-            let mut png = Vec::new();
-            sim.value(*src)?.write_png(&mut png, PNG_SCALE)?;
-            files::write(path, &png)?;
+            let mut draw = || -> anyhow::Result<()> {
+                let mut png = Vec::new();
+                sim.value(*src)?.write_png(&mut png, PNG_SCALE)?;
+                files::write(path, &png)
+            };
+            failures.extend(draw().err());
         }
-        self.prints.iter().map(|src| Ok((*src, sim.value(*src)?))).collect()
+        let mut printed = Vec::new();
+        for src in &self.prints {
+            match sim.value(*src) {
+                Ok(grid) => printed.push((*src, grid)),
+                Err(error) => failures.push(error.into()),
+            }
+        }
+        printed
     }
 
-    /// Outputs or the failure.
-    fn finish(&self, sim: &Simulator, stopped: &Stopped) -> anyhow::Result<Exit> {
+    /// Outputs, or why the program did not come to its end.
+    fn finish(&self, sim: &Simulator, stopped: &Stopped, failures: &mut Vec<anyhow::Error>) -> Exit {
         let failed = |kind: &str, trap: &Trap, help: &str| {
             let kept = if self.outputs.is_empty() { "" } else { "\nno output was written" };
             files::complain(&format!("{kind}: {trap}{help}{kept}"));
@@ -258,18 +319,35 @@ impl Run {
         match stopped {
             Stopped::Trap(trap) => {
                 failed("trap", trap, "");
-                return Ok(Exit::Trap);
+                return Exit::Trap;
             }
             Stopped::Limit(trap) => {
-                failed("limit", trap, "\nhelp: --max-cycles raises the limit");
-                return Ok(Exit::Limit);
+                let option = match trap.cause {
+                    TrapCause::InstructionLimit { .. } => "--max-instructions",
+                    _ => "--max-cycles",
+                };
+                failed("limit", trap, &format!("\nhelp: {option} raises the limit"));
+                return Exit::Limit;
             }
             Stopped::Halt | Stopped::At { .. } => {}
         }
         for (name, file) in &self.outputs {
-            files::write(Path::new(file), sim.buffer(name)?)?;
+            let put = || files::write(Path::new(file), sim.buffer(name)?);
+            failures.extend(put().err());
         }
-        Ok(Exit::Done)
+        Exit::Done
+    }
+}
+
+/// What a timeline had no room for, as a line; empty if it has all.
+fn dropped_events(profile: &Profile) -> String {
+    let Some(timeline) = &profile.timeline else { return String::new() };
+    let Dropped { regions, transfers, stalls } = timeline.dropped;
+    match regions + transfers + stalls {
+        0 => String::new(),
+        _ => format!(
+            "the timeline is full: {regions} regions, {transfers} transfers and {stalls} stalls are not in it\n"
+        ),
     }
 }
 
@@ -313,6 +391,10 @@ impl Given {
 fn scalar(text: &str) -> anyhow::Result<Given> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let magnitude = match digits.strip_prefix("0x") {
+        // The standard library takes a sign here as well.
+        Some(hex) if hex.starts_with(['-', '+']) => {
+            bail!("`{text}` is not a 32-bit number\nhelp: decimal, or hexadecimal with 0x")
+        }
         Some(hex) => i64::from_str_radix(hex, 16),
         None => digits.parse::<i64>(),
     };
@@ -383,7 +465,15 @@ fn ending(image: &Image, sim: &Simulator, stopped: &Stopped, to_stop: bool) -> S
     }
 }
 
-fn json_report(entry: &Entry, sim: &Simulator, stopped: &Stopped, printed: &[(Src, Grid)], profile: &Value) -> Value {
+/// The report; the profile is written as it is, for its timeline may be long.
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    head: Value,
+    profile: &'a Profile,
+}
+
+fn json_report(entry: &Entry, sim: &Simulator, stopped: &Stopped, printed: &[(Src, Grid)]) -> Value {
     let (status, pc, trap) = match stopped {
         Stopped::Halt => ("halt", None, None),
         Stopped::At { pc, .. } => ("stopped", Some(*pc), None),
@@ -406,6 +496,5 @@ fn json_report(entry: &Entry, sim: &Simulator, stopped: &Stopped, printed: &[(Sr
         "instructions": sim.instructions(),
         "probes": probes.collect::<Vec<_>>(),
         "values": values.collect::<Vec<_>>(),
-        "profile": profile,
     })
 }

@@ -15,12 +15,12 @@
 //! (the constants), `entr`, `name`, `line` (JSON). The checksums find damage, not malice: [`Image::from_bytes`] also checks
 //! all of the content, and allocates no more than a small multiple of the bytes given.
 
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Image, ImageError, ImageParts, MAX_CODE, MAX_CONSTANTS};
+use super::{Image, ImageError, ImageParts, MAX_CODE, MAX_CONSTANTS, write_file};
 use crate::target::TargetSpec;
 
 /// The first bytes of every image.
@@ -40,7 +40,8 @@ const SECTIONS: [(&str, u64); 6] = [
     ("name", 1 << 28),
     ("line", 1 << 30),
 ];
-const MAX_FILE: u64 = 4 << 30;
+/// Bytes of a file that are read: more than any image has.
+pub const MAX_FILE: u64 = 4 << 30;
 
 impl Image {
     /// The image as a file's content.
@@ -84,34 +85,14 @@ impl Image {
         Image::from_bytes(&bytes)
     }
 
-    /// Writes a file: first beside it, then in its place, so that a failure leaves what was there.
+    /// Writes a file, as [`write_file`] does.
     ///
     /// # Errors
     /// Where the directory cannot be written; nothing is left behind.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), ImageError> {
         let path = path.as_ref();
-        let beside = beside(path);
-        let put = || -> std::io::Result<()> {
-            let mut file = std::fs::File::create_new(&beside)?;
-            file.write_all(&self.to_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&beside, path)
-        };
-        put().map_err(|error| {
-            // The error that matters is the first one; a leftover file only takes room.
-            let _ = std::fs::remove_file(&beside);
-            io_error(path, "write", error)
-        })
+        write_file(path, &self.to_bytes()).map_err(|error| io_error(path, "write", error))
     }
-}
-
-/// A name in the same directory that no other writer uses.
-fn beside(path: &Path) -> PathBuf {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
-    path.with_file_name(name)
 }
 
 fn io_error(path: &Path, action: &'static str, error: std::io::Error) -> ImageError {

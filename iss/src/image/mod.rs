@@ -2,17 +2,19 @@
 //!
 //! An [`Image`] is valid by construction: it comes from [`ImageParts`] by [`Image::new`], which checks it, or from bytes by
 //! [`Image::from_bytes`], which checks the file and then the same. What is checked stands in `verify.rs`, the file format in
-//! `format.rs`. Nothing here executes.
+//! `format.rs`. How a file is written whole stands in `file.rs`. Nothing here executes.
 
 mod error;
+mod file;
 mod format;
 mod intern;
 mod lines;
 mod verify;
 
 pub use error::ImageError;
+pub use file::{follow_links, write_file};
 pub(crate) use format::reseal;
-pub use format::{MAGIC, VERSION};
+pub use format::{MAGIC, MAX_FILE, VERSION};
 pub(crate) use intern::Interner;
 pub use lines::{LineRange, LineTable};
 

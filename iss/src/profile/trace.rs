@@ -35,20 +35,19 @@ impl Profile {
     /// The timeline as Chrome trace JSON, one event a line; `None` if none was recorded.
     pub fn to_trace_json(&self) -> Option<String> {
         let timeline = self.timeline.as_ref()?;
-        let mut events = track_names(&self.target);
-        self.add_regions(timeline, &mut events);
-        events.extend(timeline.stalls.iter().map(|stall| self.stall(stall)));
+        // Each event becomes text at once: its JSON takes several times the room.
+        let mut lines: Vec<String> = track_names(&self.target).iter().map(line).collect();
+        self.add_regions(timeline, &mut lines);
+        lines.extend(timeline.stalls.iter().map(|stall| self.stall(stall)));
         for engine in Engine::ALL {
-            self.add_transfers(timeline, engine, &mut events);
+            self.add_transfers(timeline, engine, &mut lines);
         }
-        let lines =
-            events.iter().map(|event| serde_json::to_string(event).expect("names and numbers have a JSON form"));
         let other = json!({ "target": self.target, "clock_mhz": self.clock_mhz, "dropped": timeline.dropped });
-        let lines = lines.collect::<Vec<_>>().join(",\n");
+        let lines = lines.join(",\n");
         Some(format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{other},\"traceEvents\":[\n{lines}\n]}}\n"))
     }
 
-    fn add_regions<'a>(&self, timeline: &'a Timeline, events: &mut Vec<Event<'a>>) {
+    fn add_regions(&self, timeline: &Timeline, events: &mut Vec<String>) {
         let args = json!({ "start_cycle": 0, "end_cycle": self.cycles });
         events.push(self.slice(REGIONS, Recorder::ROOT, 0, self.cycles, args));
         events.extend(timeline.regions.iter().map(|RegionSpan { name, depth, start, end }| {
@@ -57,7 +56,7 @@ impl Profile {
         }));
     }
 
-    fn stall(&self, stall: &StallSpan) -> Event<'static> {
+    fn stall(&self, stall: &StallSpan) -> String {
         let StallSpan { class, cause, start, end } = stall;
         let args = json!({ "start_cycle": start, "end_cycle": end, "class": class, "cause": cause });
         self.slice(STALLS, cause.shown(), *start, *end, args)
@@ -65,7 +64,7 @@ impl Profile {
 
     /// A track cannot show slices that overlap without nesting, so a transfer that begins under another is drawn from
     /// that one's end; `args` have its true cycles.
-    fn add_transfers<'a>(&self, timeline: &'a Timeline, engine: Engine, events: &mut Vec<Event<'a>>) {
+    fn add_transfers(&self, timeline: &Timeline, engine: Engine, events: &mut Vec<String>) {
         let mut transfers: Vec<&TransferSpan> =
             timeline.transfers.iter().filter(|span| span.engine == engine).collect();
         transfers.sort_by_key(|span| span.start);
@@ -78,9 +77,9 @@ impl Profile {
         }
     }
 
-    fn slice<'a>(&self, tid: u32, name: &'a str, start: u64, end: u64, args: Value) -> Event<'a> {
+    fn slice(&self, tid: u32, name: &str, start: u64, end: u64, args: Value) -> String {
         let (start, end) = (self.nanoseconds(start), self.nanoseconds(end));
-        Event {
+        line(&Event {
             name,
             ph: "X",
             pid: PID,
@@ -88,13 +87,17 @@ impl Profile {
             ts: Some(microseconds(start)),
             dur: Some(microseconds(end.saturating_sub(start))),
             args,
-        }
+        })
     }
 
     /// Whole nanoseconds before `cycle`.
     fn nanoseconds(&self, cycle: u64) -> u64 {
         (u128::from(cycle) * 1000 / u128::from(self.clock_mhz.max(1))) as u64
     }
+}
+
+fn line(event: &Event<'_>) -> String {
+    serde_json::to_string(event).expect("names and numbers have a JSON form")
 }
 
 const fn engine_track(engine: Engine) -> u32 {
