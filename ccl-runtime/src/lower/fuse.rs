@@ -225,7 +225,8 @@ fn may_move_up(ops: &[Op], dst: &Dst, facts: &Facts, types: &[Type]) -> bool {
     })
 }
 
-fn negated(cond: Cond) -> Cond {
+/// The condition that holds where `cond` does not.
+pub(super) fn negated(cond: Cond) -> Cond {
     match cond {
         Cond::Eq => Cond::Ne,
         Cond::Ne => Cond::Eq,

@@ -8,6 +8,7 @@ use super::{Emitter, alloc, sreg};
 use crate::ir::range::trips;
 use crate::ir::*;
 use crate::lower::alloc::{Extra, used_in};
+use crate::lower::fuse::negated;
 
 impl Emitter<'_> {
     pub(super) fn jump_unless(&mut self, cond: Cond, a: SVal, b: SVal, to: Label) {
@@ -163,21 +164,6 @@ impl Emitter<'_> {
         self.p.jump(top);
         self.p.bind(end);
         self.leave_loop();
-    }
-}
-
-fn negated(cond: Cond) -> Cond {
-    match cond {
-        Cond::Eq => Cond::Ne,
-        Cond::Ne => Cond::Eq,
-        Cond::Lt => Cond::Ge,
-        Cond::Le => Cond::Gt,
-        Cond::Gt => Cond::Le,
-        Cond::Ge => Cond::Lt,
-        Cond::Ltu => Cond::Geu,
-        Cond::Leu => Cond::Gtu,
-        Cond::Gtu => Cond::Leu,
-        Cond::Geu => Cond::Ltu,
     }
 }
 
