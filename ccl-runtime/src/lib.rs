@@ -25,6 +25,7 @@
 pub mod __rt;
 pub mod flow;
 pub mod ir;
+pub mod kernel;
 pub mod lower;
 pub mod native;
 pub mod tensor;
