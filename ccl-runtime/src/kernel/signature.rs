@@ -120,9 +120,9 @@ mod tests {
             drift(Role::Override, Signature { consts, ..BASE }),
             "override `base`: the name of const parameter 1 is `D`, that of the kernel is `C`"
         );
-        let params: &[Field] = &[Field { name: "x", ty: "&Ocm<i8, Packed<C, 8, 9>>" }, BASE.params[1]];
+        const PARAMS: &[Field] = &[Field { name: "x", ty: "&Ocm<i8, Packed<C, 8, 9>>" }, BASE.params[1]];
         assert_eq!(
-            drift(Role::Override, Signature { params, ..BASE }),
+            drift(Role::Override, Signature { params: PARAMS, ..BASE }),
             "override `base`: parameter `x` is `&Ocm<i8, Packed<C, 8, 9>>`, that of the kernel is `&Ocm<i8, Packed<C, 8, 8>>`"
         );
         assert_eq!(
@@ -137,10 +137,10 @@ mod tests {
 
     #[test]
     fn a_stub_may_rename_its_parameters() {
-        let params: &[Field] = &[Field { name: "a", ..BASE.params[0] }, Field { name: "b", ..BASE.params[1] }];
-        check_signature(Role::Stub, Signature { params, ..BASE }, BASE);
+        const PARAMS: &[Field] = &[Field { name: "a", ..BASE.params[0] }, Field { name: "b", ..BASE.params[1] }];
+        check_signature(Role::Stub, Signature { params: PARAMS, ..BASE }, BASE);
         assert_eq!(
-            drift(Role::Override, Signature { params, ..BASE }),
+            drift(Role::Override, Signature { params: PARAMS, ..BASE }),
             "override `base`: the name of parameter 1 is `a`, that of the kernel is `x`"
         );
     }
