@@ -20,7 +20,7 @@ pub const fn check_lrm(kernel: Kernel, peak_bytes: u64, live: &str) {
     }
     let text = needs(&kernel, peak_bytes, " bytes of local memory in every PE, ", room);
     let text = text.str(" of `").str(product(&kernel)).str("` (").number(kernel.target.spec().lrm_bytes as u64);
-    let text = text.str(" without ").number(LRM_RESERVE_BYTES).str(" for temporaries)").str(live);
+    let text = text.str(" without ").number(LRM_RESERVE_BYTES).str(" for temporaries) [C0602]").str(live);
     let help =
         "\nhelp: fetch fewer channels at a time (`chunks::<N>()`), or end a block before the next buffer is allocated";
     panic!("{}", text.str(help).as_str())
@@ -37,7 +37,7 @@ pub const fn check_ocm(kernel: Kernel, peak_bytes: u64, live: &str) {
         return;
     }
     let text = needs(&kernel, peak_bytes, " bytes of on-chip memory, ", room);
-    let text = text.str(" of `").str(product(&kernel)).str("`").str(live);
+    let text = text.str(" of `").str(product(&kernel)).str("` [C0603]").str(live);
     let help = "\nhelp: work on a part of the tensor at a time, or leave one in external memory";
     panic!("{}", text.str(help).as_str())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, TokenStream};
 use quote::{quote, quote_spanned};
 
 use super::{Cx, Health, word};
@@ -36,16 +36,16 @@ impl Cx<'_> {
 
     /// Compares the signature with that of what it replaces.
     fn contract(&self, path: &Path, role: &str, name: &Ident) -> TokenStream {
-        let span = self.user(path.span);
+        let (span, last) = self.source.compiler_spans(path.span);
         let (role, of) = (word(role, span), self.type_of_fn(path));
         let linked = quote_spanned! { span => ::ccl_runtime::kernel::Linked };
-        quote_spanned! { span =>
-            const _: () = ::ccl_runtime::kernel::check_signature(
-                ::ccl_runtime::kernel::Role::#role,
-                <#name as #linked>::SIGNATURE,
-                <#of as #linked>::SIGNATURE,
-            );
-        }
+        let args = quote_spanned! { span =>
+            ::ccl_runtime::kernel::Role::#role, <#name as #linked>::SIGNATURE, <#of as #linked>::SIGNATURE
+        };
+        // rustc marks a call from its first token to its last.
+        let mut args = Group::new(Delimiter::Parenthesis, args);
+        args.set_span(last);
+        quote_spanned! { span => const _: () = ::ccl_runtime::kernel::check_signature #args; }
     }
 
     fn signature(&self, function: &Fn) -> TokenStream {
