@@ -154,10 +154,10 @@ impl Cx<'_> {
         let body = match health {
             // Only an editor sees a body with findings: rustc would repeat them in its own words.
             Health::BrokenBody => quote_spanned! { glue => {
+                #[cfg(not(rust_analyzer))]
+                return ::ccl_runtime::__rt::broken();
                 #[cfg(rust_analyzer)]
                 #body
-                #[cfg(not(rust_analyzer))]
-                ::ccl_runtime::__rt::broken()
             } },
             _ => body,
         };
