@@ -16,7 +16,7 @@ mod text;
 mod tests;
 
 pub use args::{Access, ArgError, Argument, Arguments, ElemType, LayoutType, Memory, Param, ParamType, TensorType};
-pub use budget::{LRM_RESERVE_BYTES, check_lrm, check_ocm};
+pub use budget::{LRM_RESERVE_BYTES, check_idle, check_lrm, check_ocm};
 pub use host::{HostElem, HostTensor, Linear};
 pub use instance::{Entry, Kernel, NativeError, Reference};
 pub use parameter::{HostLayout, Parameter};
