@@ -515,7 +515,7 @@ impl<'a> Live<'a> {
         self.scratch = self.scratch.max(scratch.min(3));
         op.kind.defs(&mut |id| self.define(id, at));
         match &op.kind {
-            OpKind::Flow { dst, walk, .. } => {
+            OpKind::Flow { dst, walk, .. } | OpKind::Restart { flow: dst, walk, .. } => {
                 let mut held = vec![walk.lrm, walk.buf];
                 held.extend(walk.second.map(|(buf, _)| buf));
                 self.keep(*dst, &held);

@@ -212,6 +212,7 @@ pub(super) fn drop_unused(f: &mut Func) -> bool {
                     | OpKind::Const { dst: id, .. }
                     | OpKind::Lrm { dst: id, .. }
                     | OpKind::Ocm { dst: id }
+                    | OpKind::Idle { dst: id }
                     | OpKind::Addr { dst: id, .. }
                     | OpKind::Alu { dst: Dst::Def(id), .. }
                     | OpKind::Sel { dst: Dst::Def(id), .. }

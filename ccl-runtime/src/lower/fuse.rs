@@ -46,7 +46,7 @@ impl Facts {
         visit::walk(&f.body, &mut |op| {
             op.kind.uses(&mut |id| *uses.entry(id).or_insert(0) += 1);
             match &op.kind {
-                OpKind::Flow { walk, .. } => {
+                OpKind::Flow { walk, .. } | OpKind::Restart { walk, .. } => {
                     moved.insert(walk.lrm);
                 }
                 OpKind::Rau { index, data, valid, .. } => {
@@ -74,6 +74,7 @@ fn clobbers(op: &Op, src: &Src, facts: &Facts) -> bool {
             | OpKind::Release { .. }
             | OpKind::Push { .. }
             | OpKind::Flow { .. }
+            | OpKind::Restart { .. }
             | OpKind::Rau { .. },
             Src::Elem(e),
         ) => facts.moved.contains(&e.buf),

@@ -339,7 +339,7 @@ impl Emitter<'_> {
                 let r = sreg(self.reg(*dst));
                 self.inst(Inst::SAdd { dst: r, a: sreg(CONSTANTS), b: SSrc::Imm(self.constants[name] as i32) });
             }
-            Acc { .. } | Lrm { .. } | Ocm { .. } => {}
+            Acc { .. } | Lrm { .. } | Ocm { .. } | Idle { .. } => {}
             Alu { op, dst, a, b } => self.alu(*op, dst, a, b),
             Sel { dst, cond, x, y, t, f } => {
                 self.cmp(*cond, x, y);
@@ -369,7 +369,7 @@ impl Emitter<'_> {
                     MacWidth::W16 => Inst::Mac16 { shape, acc, a },
                 });
             }
-            Flow { .. } | Bcast { .. } | Dma { .. } | Rau { .. } => self.transfer(&op.kind),
+            Flow { .. } | Restart { .. } | Bcast { .. } | Dma { .. } | Rau { .. } => self.transfer(&op.kind),
             Wait { token } => {
                 let token = self.token(*token);
                 self.inst(Inst::Wait { token, tiles: Tiles::All });

@@ -68,7 +68,7 @@ impl Emitter<'_> {
         let int = |v: i32| Sum { regs: Vec::new(), minus: Vec::new(), imm: v };
         let place = |e: &ElemRef| self.lrm_base(e.buf) + (e.at * e.view.bytes() as i32) as u32;
         let mut fields = match kind {
-            OpKind::Flow { walk: w, .. } => {
+            OpKind::Flow { walk: w, .. } | OpKind::Restart { walk: w, .. } => {
                 let mut fields = vec![
                     (Field::Ocm, self.on_chip(w.buf, w.at)),
                     (Field::Elem, Sum::imm(w.elem.bytes())),
@@ -237,7 +237,7 @@ impl Emitter<'_> {
             }
             None => self.shared_descriptor(&fields),
         };
-        let (OpKind::Flow { dst, .. } | OpKind::Bcast { dst, .. } | OpKind::Dma { dst, .. } | OpKind::Rau { dst, .. }) =
+        let (OpKind::Flow { dst, .. } | OpKind::Restart { flow: dst, .. } | OpKind::Bcast { dst, .. } | OpKind::Dma { dst, .. } | OpKind::Rau { dst, .. }) =
             kind
         else {
             panic!("no transfer: {kind:?}")
@@ -245,8 +245,8 @@ impl Emitter<'_> {
         let token = self.token(*dst);
         let desc = operand::DReg::new(desc as i64).expect("descriptors are below 8");
         self.inst(match kind {
-            OpKind::Flow { out: false, .. } => Inst::FlowIn { desc, token },
-            OpKind::Flow { out: true, .. } => Inst::FlowOut { desc, token },
+            OpKind::Flow { out: false, .. } | OpKind::Restart { out: false, .. } => Inst::FlowIn { desc, token },
+            OpKind::Flow { .. } | OpKind::Restart { .. } => Inst::FlowOut { desc, token },
             OpKind::Bcast { .. } => Inst::Bcast { desc, token },
             OpKind::Dma { out: false, .. } => Inst::DmaIn { desc, token },
             OpKind::Dma { out: true, .. } => Inst::DmaOut { desc, token },
