@@ -34,6 +34,7 @@ pub(super) fn emit(m: &Module, target: &Target, report: &mut Report) -> Result<I
             scratch: 0,
             loops: Vec::new(),
             held: HashMap::new(),
+            varying: HashMap::new(),
             ext_base: HashMap::new(),
             regions: Vec::new(),
             error: None,
@@ -76,6 +77,8 @@ struct Emitter<'a> {
     loops: Vec<(u32, u32)>,
     /// What each descriptor register is known to hold.
     held: HashMap<u8, HashMap<Field, i32>>,
+    /// Fields that the transfers of a loop set each time, by descriptor register.
+    varying: HashMap<u8, Vec<Field>>,
     /// Offsets of constants from the start of the constants.
     ext_base: HashMap<Id, u32>,
     regions: Vec<String>,

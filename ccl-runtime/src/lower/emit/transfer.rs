@@ -204,14 +204,26 @@ impl Emitter<'_> {
                 sites.push((at, op.kind.clone()));
             }
         });
-        for (at, kind) in sites {
-            let desc = self.extra(Extra::Desc(at));
+        self.varying.clear();
+        while let Some((at, _)) = sites.first() {
+            let desc = self.extra(Extra::Desc(*at));
+            let (shared, others): (Vec<_>, Vec<_>) =
+                sites.into_iter().partition(|(at, _)| self.extra(Extra::Desc(*at)) == desc);
+            sites = others;
+            let fields: Vec<Vec<(Field, Sum)>> = shared.iter().map(|(_, kind)| self.fields(kind)).collect();
             self.clear(desc);
-            for (field, sum) in self.fields(&kind) {
-                if self.invariant(&sum, start) {
-                    self.set(desc, field, &sum);
+            let mut varying = Vec::new();
+            for field in Field::ALL {
+                let of = |list: &Vec<(Field, Sum)>| list.iter().find(|(f, _)| f == field).map(|(_, sum)| sum.clone());
+                let first = of(&fields[0]);
+                let fixed = first.as_ref().is_none_or(|sum| self.invariant(sum, start));
+                if !fixed || fields.iter().any(|list| of(list) != first) {
+                    varying.push(*field);
+                } else if let Some(sum) = first {
+                    self.set(desc, *field, &sum);
                 }
             }
+            self.varying.insert(desc, varying);
         }
     }
 
@@ -227,10 +239,12 @@ impl Emitter<'_> {
         let desc = match self.places.extra.get(&Extra::Desc(self.pos)) {
             Some(desc) => {
                 let desc = *desc;
-                let start = self.loops.first().map_or(0, |(first, _)| *first);
-                for (field, sum) in &fields {
-                    if !self.invariant(sum, start) {
-                        self.set(desc, *field, sum);
+                for field in self.varying.get(&desc).cloned().unwrap_or_default() {
+                    let sum = fields.iter().find(|(f, _)| *f == field).map_or(Sum::imm(0), |(_, sum)| sum.clone());
+                    let number = sum.regs.is_empty() && sum.minus.is_empty();
+                    let held = self.held.get(&desc).and_then(|h| h.get(&field));
+                    if !number || held != Some(&sum.imm) {
+                        self.set(desc, field, &sum);
                     }
                 }
                 desc
