@@ -15,6 +15,7 @@ mod inline;
 mod pipeline;
 mod schedule;
 mod shift;
+mod streams;
 mod unroll;
 
 use std::fmt;
@@ -66,6 +67,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "inline", run: Run::Plain(inline::inline) },
     Pass { name: "pipeline", run: Run::Noting(pipeline::pipeline) },
     Pass { name: "unroll", run: Run::Plain(unroll::unroll) },
+    Pass { name: "streams", run: Run::Plain(streams::start_streams) },
     Pass { name: "shift", run: Run::Plain(shift::lower_shifts) },
     Pass { name: "fold", run: Run::Plain(fold::fold) },
     Pass { name: "fuse", run: Run::Plain(fuse::fuse) },

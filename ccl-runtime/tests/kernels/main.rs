@@ -5,6 +5,8 @@ mod support;
 
 mod ffn;
 mod flows;
+mod norm;
+mod products;
 
 use ccl_runtime::ir::Module;
 use iss::isa::Class;
