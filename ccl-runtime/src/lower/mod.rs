@@ -13,6 +13,7 @@ mod fuse;
 mod immediate;
 mod inline;
 mod pipeline;
+mod repeat;
 mod schedule;
 mod shift;
 mod streams;
@@ -65,6 +66,7 @@ impl Pass {
 /// The passes in their order.
 pub const PASSES: &[Pass] = &[
     Pass { name: "inline", run: Run::Plain(inline::inline) },
+    Pass { name: "repeat", run: Run::Plain(repeat::repeat_streams) },
     Pass { name: "pipeline", run: Run::Noting(pipeline::pipeline) },
     Pass { name: "unroll", run: Run::Plain(unroll::unroll) },
     Pass { name: "streams", run: Run::Plain(streams::start_streams) },

@@ -3,7 +3,7 @@
 //! stores the last ones, and each pays its start once.
 //!
 //! A flow inside counted loops of the body takes one instance a trip, so that chunks of channels leave while the next are
-//! computed. A stream that every trip starts anew becomes one stream that repeats.
+//! computed.
 //!
 //! The walk of each flow gets the loops around it; at most four loops remain after those of one trip are dropped and those
 //! that continue one another are joined. What takes no ring has two buffers in turn (`double_buffer`): a second flow of one
@@ -59,14 +59,13 @@ struct Found {
 
 struct Search {
     flows: Vec<Found>,
-    streams: Vec<(Op, Vec<Around>)>,
     affine: HashMap<Id, Affine>,
     /// Why a flow here takes no ring.
     reason: Option<String>,
 }
 
 fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op, notes: &mut Vec<Note>) {
-    let mut search = Search { flows: Vec::new(), streams: Vec::new(), affine: HashMap::new(), reason: None };
+    let mut search = Search { flows: Vec::new(), affine: HashMap::new(), reason: None };
     search.op(&op, &mut Vec::new());
     let OpKind::For { lo, hi, step, attr, body, .. } = &mut op.kind else { unreachable!("the caller found a loop") };
     let instances = std::mem::take(&mut attr.pipelined);
@@ -105,7 +104,6 @@ fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op, notes: &mut Vec<Note
             }
         }
     }
-    repeat_stream(f, body, out, &search.streams);
     out.append(&mut double_buffer(f, op, &buffered));
     out.append(&mut behind);
 }
@@ -293,7 +291,6 @@ impl Search {
                 let reason = self.reason.clone().or(ring);
                 self.flows.push(Found { out: *out, token, walk, loc: op.loc, chain, reason });
             }
-            OpKind::Bcast { .. } => self.streams.push((op.clone(), chain.clone())),
             OpKind::For { var, lo, hi, step, body, .. } => {
                 let (first, n) = (*lo, trips(*lo, *hi, *step));
                 match (first, n) {
@@ -463,38 +460,4 @@ fn ring_ops(block: &mut Block, token: Id) {
         block.remove(start);
         block.push(op(OpKind::Release { flow: token }));
     }
-}
-
-/// One stream that repeats instead of one a trip, if it is the loop's only one and every trip reads the same.
-fn repeat_stream(f: &Func, body: &mut Block, out: &mut Block, streams: &[(Op, Vec<Around>)]) {
-    let [(op, chain)] = streams else { return };
-    let OpKind::Bcast { dst, buf, at, n1: 1, .. } = op.kind else { return };
-    let fixed = match at {
-        SVal::Imm(_) => true,
-        SVal::Val(id) => f.params.iter().any(|p| p.id == id),
-    };
-    let times = chain.iter().try_fold(1u64, |n, (.., trips)| n.checked_mul(*trips)).unwrap_or(u64::MAX);
-    let (mut n_streams, mut n_uses) = (0, 0);
-    visit::walk(body, &mut |op| {
-        n_streams += u32::from(matches!(op.kind, OpKind::Bcast { .. }));
-        op.kind.uses(&mut |id| n_uses += u32::from(id == buf));
-    });
-    // Another stream would come behind this one; who else touches the buffer may write it.
-    if !fixed || times >= 1 << 24 || late_values(body).contains(&buf) || n_streams != 1 || n_uses != 1 {
-        return;
-    }
-    if remove_op(body, dst)
-        && let OpKind::Bcast { dst, buf, at, n0, step0, .. } = op.kind
-    {
-        let kind = OpKind::Bcast { dst, buf, at, n0, step0, n1: times as u32, step1: 0 };
-        out.push(Op { kind, loc: op.loc });
-    }
-}
-
-fn remove_op(block: &mut Block, stream: Id) -> bool {
-    if let Some(i) = block.iter().position(|op| matches!(op.kind, OpKind::Bcast { dst, .. } if dst == stream)) {
-        block.remove(i);
-        return true;
-    }
-    block.iter_mut().any(|op| op.kind.blocks_mut().into_iter().any(|b| remove_op(b, stream)))
 }

@@ -3,7 +3,7 @@
 use iss::testing::Rng;
 
 use super::support::Args;
-use super::{check, requant, word};
+use super::{check, reciprocal, requant, word};
 
 const PIXELS: usize = 64 * 128;
 
@@ -59,8 +59,8 @@ fn attention_head() {
         let scores: Vec<i64> = (0..keys).map(score).collect();
         let max = *scores.iter().max().expect("keys");
         let e: Vec<i64> = scores.iter().map(|s| table[(s - max).rem_euclid(256) as usize] as i64).collect();
-        let r = (1024i64 << 22) / e.iter().sum::<i64>();
-        let weights: Vec<i64> = e.iter().map(|e| ((((e * r) >> 22) - 510) >> 2).clamp(-128, 127)).collect();
+        let r = reciprocal(e.iter().sum());
+        let weights: Vec<i64> = e.iter().map(|e| ((((e * r) >> 36) - 510) >> 2).clamp(-128, 127)).collect();
         for o in 0..dims {
             let block = &v[o / 4 * (16 + 4 * keys)..];
             let value = |key: usize| block[16 + o % 4 * keys + key] as i8 as i64;

@@ -623,9 +623,14 @@ pub fn buffered(rng: &mut Rng, target: &Target) -> String {
     let _ = writeln!(out, "for %tx in 0..{tx} {} {{\n%x0 = s.mul %tx, {side}", level(1));
     let between = rng.once_in(3);
     if between {
-        let _ = writeln!(out, "%s = bcast %w[16] (1: 16)\n%u = add %s, %ty\n%u2 = add %s, %u\n%u3 = add %s, %s0");
-        out = out.replace("%u3 = add %s, %s0", "%u3 = add %s, 1\n%u4 = add %s, 2");
+        let origin = *rng.pick(&["16", "%from", "%tx16"]);
+        let _ = writeln!(out, "%tx16 = s.mul %tx, 16\n%row = s.mul %ty, 32\n%from = s.add %row, %tx16");
+        let _ = writeln!(out, "%s = bcast %w[{origin}] (1: 16)");
+        let _ = writeln!(out, "%u = add %s, %ty\n%u2 = add %s, %u\n%u3 = add %s, 1\n%u4 = add %s, 2");
     }
+    // A stream a chunk, of entries that follow one another or stand apart.
+    let weights = !between && rng.once_in(2);
+    let apart = if rng.once_in(2) { 16 } else { 48 };
     // A tile's own fetch, in the loop around the chunks.
     let whole = rng.once_in(3);
     if whole {
@@ -643,6 +648,10 @@ pub fn buffered(rng: &mut Rng, target: &Target) -> String {
         out = out.replace("%p = s.min", "%pc = s.min");
     }
     let _ = writeln!(out, "%a = lrm <i8 x 8>\n%b = lrm <i8 x 4>\n%d = lrm <i8 x 4>");
+    if weights {
+        let _ = writeln!(out, "%cs = s.mul %c, {apart}\n%sc = bcast %w[%cs] (1: 16)");
+        let _ = writeln!(out, "%k0 = add %sc, 1\n%k1 = add %sc, %k0\n%k2 = add %sc, %k1\n%k3 = add %sc, %k2");
+    }
     let _ = writeln!(out, "%f1 = flow.in %x[%p] -> %a[0] {words}");
     let late = rng.once_in(2);
     if late {
@@ -663,6 +672,7 @@ pub fn buffered(rng: &mut Rng, target: &Target) -> String {
             0 if three => "%b3[1]",
             1 if between => "%u",
             2 if whole => "%t[0]",
+            3 if weights => "%k3",
             _ => "%c",
         };
         let _ = writeln!(out, "%m{k} = max %a[{k}], {extra}\n%b[{k}] = clip %m{k}, -128, 127");
