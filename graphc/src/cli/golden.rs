@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
+use ccl_golden::compare::{Comparison, compare};
 use clap::Args;
-use graphc::golden::{Keep, run};
-use graphc::graph::{Graph, Tensor};
+use graphc::golden::{Keep, eval, run};
+use graphc::graph::{Graph, Tensor, ValueId};
 use graphc::{npy, rewrite};
 use ndarray::Array4;
 
@@ -32,6 +33,9 @@ pub struct Golden {
     /// Write every intermediate tensor too
     #[arg(long)]
     all: bool,
+    /// Folder with tensors of another implementation as `NAME.npy`: each node is run on those and compared with them
+    #[arg(long)]
+    isolated: Option<PathBuf>,
 }
 
 impl Golden {
@@ -41,6 +45,10 @@ impl Golden {
             let (rewritten, ledger) = rewrite::all(&graph)?;
             say(&format!("{ledger}\n"))?;
             graph = rewritten;
+        }
+        if let Some(folder) = &self.isolated {
+            compare_nodes(&graph, folder)?;
+            return Ok(Exit::Done);
         }
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
@@ -62,13 +70,46 @@ impl Golden {
         Ok(Exit::Done)
     }
 
-    fn wanted(&self, graph: &Graph) -> Vec<graphc::graph::ValueId> {
+    fn wanted(&self, graph: &Graph) -> Vec<ValueId> {
         if self.all {
             graph.nodes().iter().flat_map(|node| node.outputs.iter().copied()).collect()
         } else {
             graph.outputs().to_vec()
         }
     }
+}
+
+/// Runs each node whose tensors are all in the folder, and prints how its results differ from those there.
+fn compare_nodes(graph: &Graph, folder: &Path) -> anyhow::Result<()> {
+    let stored = |id: ValueId| {
+        let value = graph.value(id);
+        value.constant.as_deref().cloned().or_else(|| npy::read(&in_folder(folder, &value.name)).ok())
+    };
+    for node in graph.nodes() {
+        let inputs: Vec<Option<Tensor>> = node.inputs.iter().map(|i| i.and_then(stored)).collect();
+        if node.inputs.iter().zip(&inputs).any(|(id, tensor)| id.is_some() && tensor.is_none()) {
+            continue;
+        }
+        let views: Vec<Option<&Tensor>> = inputs.iter().map(Option::as_ref).collect();
+        for (tensor, &id) in eval(&node.op, &views)?.iter().zip(&node.outputs) {
+            let Some(reference) = stored(id) else { continue };
+            let c = difference(tensor, &reference).with_context(|| format!("node `{}`", node.name))?;
+            let (op, name) = (&node.origin.op_type, &node.name);
+            say(&format!("{op} {name} {} of {} differ, by {} at most\n", c.mismatches, c.total, c.max_abs_err))?;
+        }
+    }
+    Ok(())
+}
+
+fn difference(a: &Tensor, b: &Tensor) -> anyhow::Result<Comparison> {
+    Ok(match (a, b) {
+        (Tensor::F32(a), Tensor::F32(b)) => compare(a.view(), b.view())?,
+        (Tensor::I8(a), Tensor::I8(b)) => compare(a.view(), b.view())?,
+        (Tensor::U8(a), Tensor::U8(b)) => compare(a.view(), b.view())?,
+        (Tensor::I32(a), Tensor::I32(b)) => compare(a.view(), b.view())?,
+        (Tensor::I64(a), Tensor::I64(b)) => compare(a.view(), b.view())?,
+        _ => bail!("{} against {}", a.ty(), b.ty()),
+    })
 }
 
 fn read(path: &Path) -> anyhow::Result<Tensor> {

@@ -86,6 +86,9 @@ pub(super) fn eval(op: &Op, inputs: &Arguments) -> Result<Tensor, InferError> {
         Op::QLinearUnary { function, x, y } => with_int8!(x.dtype, X => with_int8!(y.dtype, Y => {
             qlinear_unary::<X, Y>(inputs.of(0)?, quant(x)?, quant(y)?, |v| function.eval(v)).into()
         })),
+        Op::Table { from, table, to } => with_int8!(*from, X => with_int8!(*to, Y => {
+            inputs.of::<X>(0)?.mapv(|v| Y::from_bits(table[usize::from(v.bits())])).into()
+        })),
         Op::QLinearBinary { function, a, b, y } => with_int8!(y.dtype, T => {
             let f = match function {
                 Binary::Add => qlinear_add::<T>,

@@ -1,6 +1,8 @@
 //! Typed operators. What ONNX writes as attributes or as constant inputs is resolved here into plain parameters: the axes of
 //! a reduction, the target of a reshape, scales and zero points. Only data stays an input of the node.
 
+use std::sync::Arc;
+
 use ccl_golden::argmax::Tie;
 use ccl_golden::conv::Window;
 use ccl_golden::matmul::Gemm;
@@ -179,6 +181,15 @@ pub enum Op {
         x: QParam,
         /// Parameters of the result.
         y: QParam,
+    },
+    /// x: an entry of a table for each 8-bit element, by its bits. Made by a rewrite.
+    Table {
+        /// Element type of x.
+        from: DType,
+        /// Bits of the results.
+        table: Arc<[u8; 256]>,
+        /// Element type of the results.
+        to: DType,
     },
     /// x: limited to a range.
     Clip {

@@ -206,6 +206,7 @@ fn outputs(op: &Op, inputs: &Inputs) -> Result<Vec<Type>, InferError> {
         }
         Op::Unary(function) => unary(*function, inputs)?,
         Op::QLinearUnary { x, y, .. } => Type::new(y.dtype, &inputs.quantized(0, x.dtype)?.shape),
+        Op::Table { from, to, .. } => Type::new(*to, &inputs.quantized(0, *from)?.shape),
         Op::Clip { .. } => inputs.number(0)?.clone(),
         Op::Binary(function) => binary(*function, inputs)?,
         Op::QLinearBinary { a, b, y, .. } => {
