@@ -30,6 +30,7 @@ pub mod kernel;
 pub mod lower;
 pub mod native;
 pub mod tensor;
+pub mod testing;
 pub mod value;
 
 /// Every name of the language: what the body of a kernel sees.

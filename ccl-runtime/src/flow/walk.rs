@@ -131,7 +131,7 @@ impl IntoIterator for Walk {
             (_, true) => (1, pes_x.div_ceil(rows * cols)),
             _ => (pes_y.div_ceil(rows), pes_x.div_ceil(cols)),
         };
-        Tiles { walk: self, n: tiles_y * tiles_x * n_chunks, tiles_x, n_chunks, next: 0, pes: (pes_y, pes_x) }
+        Tiles { walk: self, n: tiles_y * tiles_x * n_chunks, tiles_x, n_chunks, next: 0 }
     }
 }
 
@@ -143,7 +143,6 @@ pub struct Tiles {
     tiles_x: usize,
     n_chunks: usize,
     next: usize,
-    pes: (usize, usize),
 }
 
 impl Iterator for Tiles {
@@ -160,7 +159,7 @@ impl Iterator for Tiles {
             let (rows, cols) = walk.place.grid;
             let (ty, tx) = (tile_idx / self.tiles_x, tile_idx % self.tiles_x);
             let first = if walk.view.kind == Kind::Tokens { (0, tx * rows * cols) } else { (ty * rows, tx * cols) };
-            Tile::new(walk.view, walk.place, self.pes, first)
+            Tile::new(walk.view, walk.place, first)
         });
         tile.set_step(index, chunk * walk.chunk);
         Some(tile)

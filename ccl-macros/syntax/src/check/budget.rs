@@ -108,6 +108,13 @@ fn over(instance: &Instance, place: Span, most: &Most, budget: u64, code: Code, 
     diags.push(diag.help(help));
 }
 
+/// Bytes of biases and weights in steps of `n_outputs`, each filled up to what the MAC unit pops.
+fn stream_bytes(n_outputs: u64, co: u64, k: u64, elem: u64) -> Option<u64> {
+    let biases = (4 * n_outputs).next_multiple_of(16);
+    let weights = k.div_ceil(16 / n_outputs).checked_mul(16)?.checked_mul(elem)?;
+    co.div_ceil(n_outputs).checked_mul(weights.checked_add(biases)?)
+}
+
 /// Where a buffer lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -220,8 +227,9 @@ impl<'a> Meter<'a, '_> {
         match (*name, n.as_slice()) {
             ("Packed", [c, h, w]) => product(&[c.checked_next_multiple_of(4)?, *h, *w]),
             ("Tokens", [n, d]) => product(&[*n, d.checked_next_multiple_of(4)?]),
-            // A bias of 32 bit for each output.
-            ("Stream" | "StreamDot" | "StreamOuter", [co, k]) => product(&[*co, *k])?.checked_add(co.checked_mul(4)?),
+            ("Stream", [co, k]) => stream_bytes(4, *co, *k, elem),
+            ("StreamDot", [co, k]) => stream_bytes(1, *co, *k, elem),
+            ("StreamOuter", [co, k]) => stream_bytes(16, *co, *k, elem),
             (_, n) => product(n),
         }
     }

@@ -59,7 +59,7 @@ fn accumulators_count_trips() {
         format!(
             "#[kernel]\nfn k<const N: usize, const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>, w: &Ocm<i8, Stream<4, C>>) {{\n    for t in \
              x.tiles() {{\n        let a = t.fetch::<Lrm<i8, C>>().wait();\n        let mut weights = broadcast(w);\n        let mut \
-             acc = Acc::<4>::zero();\n        for i in 0..N {{\n            acc += mac(a, weights.take::<4>());\n        }}\n        \
+             acc = weights.bias::<4>();\n        for i in 0..N {{\n            acc += mac(a, weights.take::<4>());\n        }}\n        \
              probe!(acc.get(0));\n    }}\n}}\n#[instance(target = QC_U)]\nconst K: Kernel = k::<{trips}, 1024>;\n"
         )
     };
