@@ -89,6 +89,14 @@ impl<'a> Machine<'a> {
         self.at.set(At { file, line: span.start.line, column: span.start.col + 1 });
     }
 
+    pub(super) fn here(&self) -> At<'a> {
+        self.at.get()
+    }
+
+    pub(super) fn return_to(&self, at: At<'a>) {
+        self.at.set(at);
+    }
+
     #[cold]
     pub(super) fn stop(&self, cause: impl Into<Cause>) -> Exit {
         stop(self.kernel, self.at.get(), cause.into())

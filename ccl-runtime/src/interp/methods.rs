@@ -300,7 +300,11 @@ impl<'a> Machine<'a> {
                 self.within("the halo", h as i128, 0, 1 << 12)?;
                 walk.halo_rows(h)
             }
-            ("stride", [s]) => walk.stride(self.small("the stride", Some(s))?),
+            ("stride", [s]) => {
+                let s = self.small("the stride", Some(s))?;
+                self.within("the stride", s as i128, 0, 1 << 16)?;
+                walk.stride(s)
+            }
             ("grid", [rows, cols]) => {
                 walk.grid(self.small("the grid", Some(rows))?, self.small("the grid", Some(cols))?)
             }
@@ -349,6 +353,15 @@ impl<'a> Machine<'a> {
                     self.within("the place of the tap", moved, -MOST * 32, MOST * 32)?;
                 }
                 Ok(Datum::Tile(tensor, tile.tap(*dy as i32, *dx as i32)))
+            }
+            ("stride", [s]) => {
+                let s = self.small("the stride", Some(s))?;
+                self.within("the stride", (tile.step() * s) as i128, 0, 1 << 16)?;
+                let tile = tile.stride(s);
+                for at in [tile.corner().0, tile.corner().1] {
+                    self.within("the place of the tile", at as i128, 0, MOST * 32)?;
+                }
+                Ok(Datum::Tile(tensor, tile))
             }
             ("channels", [first]) => {
                 let first = self.small("the channel", Some(first))?;

@@ -67,6 +67,14 @@ impl<'a> Machine<'a> {
     // ---- generic arguments as they are written ----
 
     pub(super) fn extent_arg(&mut self, arg: &'a GenericArg) -> Evaluated<Option<usize>> {
+        let call = self.here();
+        let n = self.written_extent(arg)?;
+        // What follows is about the call.
+        self.return_to(call);
+        Ok(n)
+    }
+
+    fn written_extent(&mut self, arg: &'a GenericArg) -> Evaluated<Option<usize>> {
         let value = match arg {
             GenericArg::Const(value) => Some(self.eval(value)?),
             GenericArg::Ty(Ty { kind: TyKind::Path(path), span }) => match path.as_name() {
