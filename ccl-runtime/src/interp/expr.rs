@@ -33,7 +33,8 @@ impl<'a> Machine<'a> {
             ExprKind::Method { recv, name, generics, args } => self.method_expr(expr, recv, name, generics, args),
             ExprKind::Field { .. } | ExprKind::Index { .. } => {
                 let place = self.place(expr, false)?;
-                self.load(&place)
+                let value = self.load(&place)?;
+                Ok(self.kept(expr, value))
             }
             ExprKind::Range { start, end, inclusive } => self.range(start.as_deref(), end.as_deref(), *inclusive),
             ExprKind::Tuple(elems) => Ok(Datum::Tuple(self.each(elems)?)),
@@ -47,8 +48,29 @@ impl<'a> Machine<'a> {
 
     /// The value of an expression, behind references.
     pub(super) fn eval_stripped(&mut self, expr: &'a Expr) -> Evaluated {
-        let value = self.eval(expr)?;
-        self.strip(value)
+        match self.eval(expr)? {
+            value @ Datum::Ref(_) => {
+                let value = self.strip(value)?;
+                Ok(self.kept(expr, value))
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// What was read at a place that the rest of the expression may assign.
+    fn kept(&self, expr: &Expr, value: Datum) -> Datum {
+        let mut root = expr;
+        loop {
+            match &root.kind {
+                ExprKind::Index { base: of, .. }
+                | ExprKind::Field { base: of, .. }
+                | ExprKind::Unary { op: UnOp::Deref, arg: of }
+                | ExprKind::Ref { target: of, .. }
+                | ExprKind::Method { recv: of, .. } => root = of,
+                ExprKind::Path(path) if !self.frame.unit.reads.contains(&path.id.0) => return value,
+                _ => return value.read(),
+            }
+        }
     }
 
     pub(super) fn each(&mut self, exprs: &'a [Expr]) -> Evaluated<Vec<Datum>> {
@@ -121,8 +143,7 @@ impl<'a> Machine<'a> {
         if let (UnOp::Neg, ExprKind::Lit(lit @ Lit::Int { .. })) = (op, &arg.kind) {
             return self.literal(arg, lit, true);
         }
-        let value = self.eval(arg)?;
-        let value = self.strip(value)?;
+        let value = self.eval_stripped(arg)?;
         match op {
             UnOp::Deref => Ok(value),
             _ => self.unary(op, value),

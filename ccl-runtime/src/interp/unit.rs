@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ccl_syntax::ast::{Block, Expr, ExprKind, Fn, Item, ItemKind, Module, Stmt, StmtKind};
-use ccl_syntax::check::Checked;
+use ccl_syntax::check::{Checked, Def, Names};
 use ccl_syntax::eval::{Evaluator, Value};
 use ccl_syntax::{Diags, check};
 
@@ -34,7 +34,8 @@ impl Unit {
         // What is wrong with constants was said by the check.
         said.take();
         let mut reads = HashSet::new();
-        module.fns().for_each(|(_, function)| block_reads(&function.body, &mut reads));
+        let mut find = Reads { names: &checked.names, reads: &mut reads };
+        module.fns().for_each(|(_, function)| find.block(&function.body));
         let path = path.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
         Self { module, checked, constants, reads, path }
     }
@@ -84,64 +85,73 @@ impl Linker for () {
     }
 }
 
-/// A value that an expression reads is kept from what the rest of the expression assigns: in blocks, branches, and calls that
+/// A value that an expression reads is kept from what the rest of the expression assigns: in blocks, branches, and functions that
 /// are lent it as `&mut`.
-fn block_reads(block: &Block, reads: &mut HashSet<u32>) {
-    block.stmts.iter().for_each(|stmt| stmt_reads(stmt, reads));
-    block.tail.iter().for_each(|tail| statement(tail, reads));
+struct Reads<'a> {
+    names: &'a Names,
+    reads: &'a mut HashSet<u32>,
 }
 
-fn stmt_reads(stmt: &Stmt, reads: &mut HashSet<u32>) {
-    match &stmt.kind {
-        StmtKind::Let { value, .. } => whole(value, reads),
-        StmtKind::Assign { place, value, .. } => [place, value].into_iter().for_each(|e| whole(e, reads)),
-        StmtKind::Expr(expr) => statement(expr, reads),
-        StmtKind::For { iter, body, .. } => {
-            whole(iter, reads);
-            block_reads(body, reads);
-        }
-        StmtKind::While { cond, body } => {
-            whole(cond, reads);
-            block_reads(body, reads);
-        }
-        StmtKind::Return(value) => value.iter().for_each(|value| whole(value, reads)),
-        StmtKind::Probe(values) => values.iter().for_each(|value| whole(value, reads)),
-        StmtKind::Assert { cond, .. } => whole(cond, reads),
-        StmtKind::Break | StmtKind::Continue | StmtKind::Broken { .. } => {}
+impl Reads<'_> {
+    fn block(&mut self, block: &Block) {
+        block.stmts.iter().for_each(|stmt| self.stmt(stmt));
+        block.tail.iter().for_each(|tail| self.statement(tail));
     }
-}
 
-/// An expression in the place of a statement: its blocks are blocks, not parts of an expression.
-fn statement(expr: &Expr, reads: &mut HashSet<u32>) {
-    match &expr.kind {
-        ExprKind::Block(block) => block_reads(block, reads),
-        ExprKind::If { cond, then, otherwise } => {
-            whole(cond, reads);
-            block_reads(then, reads);
-            otherwise.iter().for_each(|branch| statement(branch, reads));
+    fn stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Let { value, .. } => self.whole(vec![value]),
+            StmtKind::Assign { place, value, .. } => self.whole(vec![place, value]),
+            StmtKind::Expr(expr) => self.statement(expr),
+            StmtKind::For { iter, body, .. } => {
+                self.whole(vec![iter]);
+                self.block(body);
+            }
+            StmtKind::While { cond, body } => {
+                self.whole(vec![cond]);
+                self.block(body);
+            }
+            StmtKind::Return(value) => self.whole(value.iter().collect()),
+            StmtKind::Probe(values) => values.iter().for_each(|value| self.whole(vec![value])),
+            StmtKind::Assert { cond, .. } => self.whole(vec![cond]),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Broken { .. } => {}
         }
-        _ => whole(expr, reads),
     }
-}
 
-fn whole(expr: &Expr, reads: &mut HashSet<u32>) {
-    let (mut names, mut assigns) = (Vec::new(), false);
-    let mut open = vec![expr];
-    let mut blocks: Vec<&Block> = Vec::new();
-    while let Some(expr) = open.pop() {
+    /// An expression in the place of a statement: its blocks are blocks, not parts of an expression.
+    fn statement(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Path(path) => names.push(path.id.0),
-            ExprKind::Block(_) | ExprKind::If { .. } | ExprKind::Ref { mutable: true, .. } => assigns = true,
-            _ => {}
-        }
-        children(expr, &mut open, &mut blocks);
-        while let Some(block) = blocks.pop() {
-            block_reads(block, reads);
-            open.extend(block.tail.as_deref());
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::If { cond, then, otherwise } => {
+                self.whole(vec![cond]);
+                self.block(then);
+                otherwise.iter().for_each(|branch| self.statement(branch));
+            }
+            _ => self.whole(vec![expr]),
         }
     }
-    if assigns {
-        reads.extend(names);
+
+    /// What is computed together.
+    fn whole(&mut self, mut open: Vec<&Expr>) {
+        let (mut names, mut assigns) = (Vec::new(), false);
+        let mut blocks: Vec<&Block> = Vec::new();
+        while let Some(expr) = open.pop() {
+            match &expr.kind {
+                ExprKind::Path(path) => names.push(path.id.0),
+                ExprKind::Block(_) | ExprKind::If { .. } | ExprKind::Ref { mutable: true, .. } => assigns = true,
+                // A reference that is passed on may be written through.
+                ExprKind::Call { callee, .. } => assigns |= !matches!(self.names.of(callee), Some(Def::Builtin(_))),
+                _ => {}
+            }
+            children(expr, &mut open, &mut blocks);
+            while let Some(block) = blocks.pop() {
+                self.block(block);
+                open.extend(block.tail.as_deref());
+            }
+        }
+        if assigns {
+            self.reads.extend(names);
+        }
     }
 }
 
