@@ -120,10 +120,15 @@ impl<const N: usize> Several<i32> for Acc<N> {
 /// `place[i..j] = value`.
 #[track_caller]
 pub fn assign_range<T: Elem, V: Several<T>>(value: V, place: &mut [Q<T>]) {
-    if place.len() != V::COUNT {
-        Cause::Outside { what: "elements of a range", first: 0, end: V::COUNT, extent: place.len() }.raise();
-    }
+    same_count(V::COUNT, place.len());
     value.each(|i, v| place[i].assign(v));
+}
+
+#[track_caller]
+pub(crate) fn same_count(values: usize, places: usize) {
+    if values != places {
+        Cause::Outside { what: "elements of a range", first: 0, end: values, extent: places }.raise();
+    }
 }
 
 macro_rules! op_assign {
