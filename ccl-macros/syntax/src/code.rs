@@ -229,8 +229,16 @@ impl fmt::Display for Code {
 /// The page `docs/errors.md`.
 pub fn errors_page() -> String {
     let mut page = String::from(
-        "# Error codes of `ccl!`\n\nGenerated from `src/code.rs`; `CCL_BLESS=1 cargo test -p ccl-syntax` rewrites it. All of \
-         these come from the macro itself\n(and, with the same text, from kernel files read at run time).\n",
+        "# Error codes of `ccl!`\n\nGenerated from `src/code.rs`; `CCL_BLESS=1 cargo test -p ccl-syntax` rewrites it. \
+         `tests/ui` has what rustc prints of them.\n\n\
+         Where an error comes from:\n\n\
+         - **The macro itself**: all codes below but the next; with the same text from kernel files read at run time.\n\
+         - **Checks of constants** that the macro emits for each instance, since only there the machine is known: C0506, C0602,\n  \
+           C0603. Also, without a code: an `#[overrides(path)]` or `#[stub(path)]` whose signature has drifted, with the first field\n  \
+           that differs. rustc calls them `evaluation panicked`.\n\
+         - **rustc's types**, at the user's tokens: a reference with another signature than the kernel, a function that is called but\n  \
+           stands in no `ccl!` block (\"expected type\": kernels call functions of `ccl!` blocks only), a path, machine or kernel that\n  \
+           does not exist, and the types of what other blocks return.\n",
     );
     for info in Code::TABLE {
         page += &format!(
