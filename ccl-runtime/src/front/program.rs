@@ -3,13 +3,15 @@
 
 use std::collections::HashMap;
 
-use ccl_syntax::ast::{self, Expr, Fn, ItemKind, Module, Path, UseEnd, UseTree};
+use ccl_syntax::ast::{self, Expr, Fn, ItemKind, Module, Path};
 use ccl_syntax::check::types::Types;
-use ccl_syntax::check::{Def, Instance, Names};
+use ccl_syntax::check::{Checked, Def, Names};
 use ccl_syntax::eval::{Evaluator, Value};
 use ccl_syntax::{Diags, check};
 
 use super::error::FrontError;
+use crate::interp;
+use crate::kernel::Source;
 
 /// One block: its tree and what was found out about it.
 #[derive(Debug)]
@@ -18,11 +20,7 @@ pub struct Unit {
     pub module: Module,
     pub(super) names: Names,
     pub(super) types: Types,
-    /// The instances whose arguments are known.
-    pub instances: Vec<Instance>,
     pub(super) consts: HashMap<String, Value>,
-    /// Imported names by the key of their import: the whole path.
-    imports: HashMap<u32, String>,
 }
 
 /// Where a path leads: a unit and the name of a function in it.
@@ -38,16 +36,8 @@ pub struct Program {
 }
 
 impl Unit {
-    /// Checks a tree.
-    ///
-    /// # Errors
-    /// The first finding, with its place, if there is any.
-    pub fn new(module: Module) -> Result<Self, FrontError> {
-        let mut diags = Diags::default();
-        let checked = check(&module, &mut diags);
-        if let Some(diag) = diags.take().first() {
-            return Err(FrontError::of_diag(diag, &module.file));
-        }
+    /// A tree and what was found out about it.
+    fn new(module: Module, checked: Checked) -> Self {
         let mut said = Diags::default();
         let mut evaluator = Evaluator::new(&module, &mut said);
         let mut consts = HashMap::new();
@@ -58,15 +48,9 @@ impl Unit {
                 consts.insert(name.name.name.clone(), value);
             }
         }
+        // What is wrong with constants was said by the checks.
         said.take();
-        let mut imports = HashMap::new();
-        for item in &module.items {
-            if let ItemKind::Use(tree) = &item.kind {
-                collect_imports(tree, &mut Vec::new(), &mut imports);
-            }
-        }
-        let (names, types, instances) = (checked.names, checked.types, checked.instances);
-        Ok(Unit { module, names, types, instances, consts, imports })
+        Unit { module, names: checked.names, types: checked.types, consts }
     }
 
     /// The function of that name.
@@ -80,51 +64,86 @@ impl Unit {
         for (_, function) in self.module.fns() {
             super::walk::exprs(&function.body, &mut |expr: &Expr| {
                 if let ast::ExprKind::Call { callee, .. } = &expr.kind
-                    && let Some(path) = self.foreign(callee)
-                    && !list.contains(&path)
+                    && matches!(self.names.of(callee), Some(Def::Import(_) | Def::External))
+                    && !list.contains(&callee.text())
                 {
-                    list.push(path);
+                    list.push(callee.text());
                 }
             });
         }
         list
     }
-
-    /// The whole path of a name that comes from elsewhere.
-    pub(super) fn foreign(&self, path: &Path) -> Option<String> {
-        match self.names.of(path)? {
-            Def::Import(id) => self.imports.get(&id.0).cloned(),
-            Def::External => Some(path.text()),
-            _ => None,
-        }
-    }
-}
-
-fn collect_imports(tree: &UseTree, prefix: &mut Vec<String>, into: &mut HashMap<u32, String>) {
-    let depth = prefix.len();
-    prefix.extend(tree.prefix.iter().map(|name| name.name.clone()));
-    match &tree.end {
-        UseEnd::Name { name, id, .. } => {
-            let mut path = prefix.clone();
-            if name.name != "self" {
-                path.push(name.name.clone());
-            }
-            into.insert(id.0, path.join("::"));
-        }
-        UseEnd::Group(trees) => trees.iter().for_each(|tree| collect_imports(tree, prefix, into)),
-    }
-    prefix.truncate(depth);
 }
 
 impl Program {
+    /// A block that was read at run time, and the blocks that it calls, directly or through others.
+    pub fn of_units(unit: &interp::Unit, linker: &dyn interp::Linker) -> Self {
+        let mut program = Self::default();
+        let mut known: Vec<&interp::Unit> = vec![unit];
+        program.add(Unit::new(unit.module().clone(), unit.checked().clone()));
+        let mut at = 0;
+        while at < known.len() {
+            for path in program.units[at].foreign_calls() {
+                let parts: Vec<&str> = path.split("::").collect();
+                // An unknown path is an error where it is called, if it is.
+                let Some((of, name)) = linker.find(known[at], &parts) else { continue };
+                let to = known.iter().position(|unit| std::ptr::eq(*unit, of)).unwrap_or_else(|| {
+                    known.push(of);
+                    program.add(Unit::new(of.module().clone(), of.checked().clone()))
+                });
+                program.link(at, &path, (to, name));
+            }
+            at += 1;
+        }
+        program
+    }
+
+    /// A block that the macro has left behind, and the blocks that it calls.
+    ///
+    /// # Errors
+    /// If a block is none of this version of the language.
+    pub fn of_source(source: &'static Source) -> Result<Self, FrontError> {
+        fn unit(source: &'static Source) -> Result<Unit, FrontError> {
+            let path = source.module_path();
+            let module = ccl_syntax::decode(source.ast())
+                .map_err(|error| FrontError::new(format!("the block of `{path}`: {error}")))?;
+            let mut diags = Diags::default();
+            let checked = check(&module, &mut diags);
+            match diags.take().first() {
+                Some(diag) => Err(FrontError::of_diag(diag, &module.file)),
+                None => Ok(Unit::new(module, checked)),
+            }
+        }
+        let mut program = Self::default();
+        let mut known = vec![source];
+        program.add(unit(source)?);
+        let mut at = 0;
+        while at < known.len() {
+            for path in program.units[at].foreign_calls() {
+                let Some(link) = known[at].link(&path) else { continue };
+                let of = (link.source)();
+                let to = match known.iter().position(|known| std::ptr::eq(*known, of)) {
+                    Some(to) => to,
+                    None => {
+                        known.push(of);
+                        program.add(unit(of)?)
+                    }
+                };
+                program.link(at, &path, (to, link.function.to_owned()));
+            }
+            at += 1;
+        }
+        Ok(program)
+    }
+
     /// Adds a block and gives its number.
-    pub fn add(&mut self, unit: Unit) -> usize {
+    fn add(&mut self, unit: Unit) -> usize {
         self.units.push(unit);
         self.units.len() - 1
     }
 
     /// Says where a path of a unit leads.
-    pub fn link(&mut self, unit: usize, path: &str, target: Target) {
+    fn link(&mut self, unit: usize, path: &str, target: Target) {
         self.links.insert((unit, path.to_owned()), target);
     }
 
@@ -139,11 +158,11 @@ impl Program {
         {
             return Ok((unit, function));
         }
-        let written = own.foreign(path).unwrap_or_else(|| path.text());
+        let written = path.text();
         let found = self.links.get(&(unit, written.clone()));
         found.and_then(|(unit, name)| Some((*unit, self.units.get(*unit)?.function(name)?))).ok_or_else(|| {
             let mut error = FrontError::new(format!("`{written}` is no function of this program"));
-            error.help = Some("import it from a `ccl!` block, or add its text to the registry".into());
+            error.help = Some("import it from a `ccl!` block, or add its text to the library".into());
             error
         })
     }

@@ -471,6 +471,11 @@ pub enum OpKind {
     Mac { width: MacWidth, shape: MacShape, acc: Id, at: u8, a: ElemRef, stream: Id },
     /// Starts a flow; over a ring, instances are taken by `Acquire`.
     Flow { out: bool, dst: Id, walk: Box<Walk> },
+    /// A flow's token with nothing in flight, for `Restart`.
+    Idle { dst: Id },
+    /// Starts a flow under a token with nothing in flight. A loop may find the flow of an earlier trip in flight and wait for
+    /// it, as long as each trip begins and ends with the same transfers in flight.
+    Restart { out: bool, flow: Id, walk: Box<Walk> },
     /// Starts a stream of 16-byte entries: `n1` times `n0` of them.
     Bcast { dst: Id, buf: Id, at: SVal, n0: u32, step0: i32, n1: u32, step1: i32 },
     /// Starts a transfer between external and on-chip memory.

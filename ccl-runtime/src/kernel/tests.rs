@@ -65,3 +65,26 @@ fn arguments_that_do_not_fit_are_named() {
     let other = HostTensor::zeros(ElemType::I8, &[1, 3, 2]);
     assert_eq!(message(good.with("x", other)), "`x`: extents [1, 2, 3] are wanted, these are [1, 3, 2]");
 }
+
+crate::ccl! {
+    /// The sum of two tensors, in this crate as in any other.
+    #[kernel]
+    #[no_reference("one addition")]
+    fn sum<const N: usize>(x: &Ocm<i16, Planar<1, 1, N>>, y: &mut Ocm<i16, Planar<1, 1, N>>, more: i16) {
+        for t in x.tiles() {
+            y.at(t).store(t.fetch::<Lrm<i16, 1>>().wait()[0] + more);
+        }
+    }
+
+    #[instance(target = QC_N)]
+    const SUM: Kernel = sum::<13>;
+}
+
+#[test]
+fn kernels_are_written_in_this_crate_too() {
+    let x = HostTensor::from_fn(ElemType::I16, &[1, 1, 13], |i| i as i64 * 100);
+    let mut arguments = Arguments::new().with("x", x.clone()).with("y", x.clone()).with("more", 7);
+    SUM.run_native(&mut crate::native::Session::new(SUM.target), &mut arguments).expect("it is sound");
+    assert!(arguments.tensor("y").expect("it is written").iter().eq(x.iter().map(|v| v + 7)));
+    assert!(SUM.source().ast().starts_with(b"CCLA"), "the tree of the block");
+}

@@ -1,6 +1,7 @@
 //! The kernels of the language's corpus.
 
-use ccl_runtime::kernel::{Argument, Arguments, HostTensor, Instance, Param, ParamType, Registry};
+use ccl_runtime::interp::Library;
+use ccl_runtime::kernel::{Argument, Arguments, HostTensor, Instance, Param, ParamType};
 use ccl_runtime::value::Scale;
 use iss::profile::Profile;
 use iss::target::{QC_N, QC_U, Target};
@@ -16,12 +17,10 @@ fn corpus(name: &str) -> String {
 /// A kernel of some text on a machine.
 #[track_caller]
 pub fn instance(text: &str, function: &str, consts: &[i128], target: &Target) -> Instance {
-    let mut diags = ccl_syntax::Diags::default();
-    let file = ccl_syntax::parse_file("kernel.rs", text, &mut diags);
-    let found = diags.take();
-    assert!(found.is_empty(), "{found:?}");
-    let module = &file.blocks[0].module;
-    Instance::from_module(module, function, consts, target, &Registry::new()).unwrap_or_else(|e| panic!("{e}"))
+    let mut library = Library::new();
+    library.load("crate", "kernel.rs", text).unwrap_or_else(|e| panic!("{e}"));
+    let unit = library.with_function(function).expect("the kernel is there");
+    Instance::from_unit(unit, function, consts, target, &library).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn random(param: &ParamType, rng: &mut Rng) -> Argument {
@@ -223,4 +222,39 @@ fn requantise() {
             }
         }
     }
+}
+
+/// Kernels of the corpus whose meaning other tests compare: interpreter and simulator agree.
+#[test]
+fn corpus_kernels_run() {
+    let list: &[(&str, &str, &[i128], &[(&str, i64)])] = &[
+        ("dense", "dense", &[70, 12, 32], &[]),
+        ("softmax", "softmax_rows", &[70, 24], &[]),
+        ("layer_norm", "layer_norm", &[8, 9, 11], &[("per_channel", 1 << 21)]),
+        ("add", "add", &[8, 9, 33], &[]),
+        ("max_pool", "max_pool3", &[2, 16, 18, 8, 9], &[]),
+        ("depthwise", "depthwise3", &[2, 9, 35], &[]),
+        ("conv_gather", "conv_gather", &[4, 8, 16, 18, 8, 9, 3, 3, 36, 2, 1], &[]),
+        ("conv_s2d", "patches", &[2, 8, 64, 72, 8, 9, 128], &[]),
+        ("fixed_point", "root", &[9, 11], &[("steps", 8)]),
+        ("resize", "resize", &[5, 7, 10, 14], &[("step_y", 1 << 11), ("step_x", 1 << 11)]),
+        ("residual", "residual", &[2, 8, 9, 11], &[]),
+    ];
+    let mut failed = Vec::new();
+    for target in TARGETS {
+        for (file, function, consts, scalars) in list {
+            let result = std::panic::catch_unwind(|| {
+                let text = corpus(file);
+                let instance = instance(&text, function, consts, target);
+                let arguments = arguments(instance.params(), 5);
+                let arguments = scalars.iter().fold(arguments, |a, (name, v)| a.with(name, *v));
+                run(&instance, &arguments);
+            });
+            if let Err(e) = result {
+                let text = e.downcast_ref::<String>().cloned().unwrap_or_default();
+                failed.push(format!("{function}: {}", text.lines().take(6).collect::<Vec<_>>().join("\n   ")));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
