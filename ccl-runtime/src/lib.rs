@@ -39,6 +39,7 @@ pub mod target {
 #[doc(hidden)]
 pub mod __rt;
 pub mod flow;
+pub mod front;
 pub mod interp;
 pub mod ir;
 pub mod kernel;

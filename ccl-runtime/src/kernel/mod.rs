@@ -1,5 +1,5 @@
 //! Kernels as data: where they come from, their signatures and parameters, instances on a machine, and tensors as the host holds
-//! them. The macro fills all of it in; nothing here compiles or simulates.
+//! them: what the macro fills in. `compiled` takes them to the simulator.
 //!
 //! ```
 //! use ccl_runtime::ccl;
@@ -43,6 +43,7 @@
 pub mod args;
 mod host;
 
+mod compiled;
 mod instance;
 mod parameter;
 mod signature;
@@ -56,6 +57,7 @@ mod tests;
 
 pub use args::{Access, ArgError, Argument, Arguments, ElemType, LayoutType, Memory, Param, ParamType, TensorType};
 pub use budget::{LRM_RESERVE_BYTES, check_idle, check_lrm, check_ocm};
+pub use compiled::{CompiledKernel, Instance, InstanceError, Outcome};
 pub use host::{HostElem, HostTensor, Linear};
 pub use instance::{Entry, Kernel, NativeError, Reference};
 pub use parameter::{HostLayout, Parameter};
