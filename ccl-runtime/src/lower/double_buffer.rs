@@ -14,7 +14,7 @@ use crate::ir::range::trips;
 use crate::ir::*;
 
 /// Operations that a nest may grow to before only its innermost loop is treated.
-const LARGE: usize = 1 << 14;
+const LARGE: usize = 1 << 16;
 
 /// A loop of the nest: its variable and trips, and what stands before and behind the next inner loop. In the innermost one
 /// `before` is the body.
