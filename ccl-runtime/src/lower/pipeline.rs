@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::address::Affine;
 use super::double_buffer::{self, double_buffer};
+use super::merge::merge_fetches;
 use super::{CompileError, Note};
 use crate::ir::range::trips;
 use crate::ir::*;
@@ -65,6 +66,7 @@ struct Search {
 }
 
 fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op, notes: &mut Vec<Note>) {
+    op.kind.blocks_mut().into_iter().for_each(merge_fetches);
     let mut search = Search { flows: Vec::new(), affine: HashMap::new(), reason: None };
     search.op(&op, &mut Vec::new());
     let OpKind::For { lo, hi, step, attr, body, .. } = &mut op.kind else { unreachable!("the caller found a loop") };
@@ -176,8 +178,20 @@ fn contended(f: &Func, op: &Op, flows: &[Found], i: usize) -> Option<String> {
                 if *out { (both, Vec::new()) } else { (Vec::new(), both) }
             }
             OpKind::Bcast { buf, .. } | OpKind::ScalarLoad { buf, .. } => (Vec::new(), vec![*buf]),
-            OpKind::Dma { ocm, out, .. } => if *out { (Vec::new(), vec![*ocm]) } else { (vec![*ocm], Vec::new()) },
-            OpKind::Rau { store, buf, .. } => if *store { (vec![*buf], Vec::new()) } else { (Vec::new(), vec![*buf]) },
+            OpKind::Dma { ocm, out, .. } => {
+                if *out {
+                    (Vec::new(), vec![*ocm])
+                } else {
+                    (vec![*ocm], Vec::new())
+                }
+            }
+            OpKind::Rau { store, buf, .. } => {
+                if *store {
+                    (vec![*buf], Vec::new())
+                } else {
+                    (Vec::new(), vec![*buf])
+                }
+            }
             OpKind::Drain => (tensors.clone(), tensors.clone()),
             _ => return,
         };
@@ -189,7 +203,8 @@ fn contended(f: &Func, op: &Op, flows: &[Found], i: usize) -> Option<String> {
     // A tensor of the loop's own body has one instance a trip.
     let inside = tensors.iter().any(|t| late_values(body).contains(t));
     let name = f.name_of(found.walk.buf);
-    clash.map(|_| format!("%{name} is also touched otherwise in the loop"))
+    clash
+        .map(|_| format!("%{name} is also touched otherwise in the loop"))
         .or_else(|| inside.then(|| format!("%{name} is allocated in the loop")))
 }
 

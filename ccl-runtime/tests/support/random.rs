@@ -667,8 +667,9 @@ pub fn buffered(rng: &mut Rng, target: &Target) -> String {
     if taps > 0 {
         let _ = writeln!(out, "%tap = lrm <i8 x {taps}>");
     }
+    let grid = rng.once_in(2);
     for k in 0..taps {
-        let shift = rng.below(3) as i64 - 1;
+        let shift = if grid { k as i64 % 4 } else { rng.below(3) as i64 - 1 };
         let _ = writeln!(out, "%at{k} = s.add %x0, {shift}");
         let _ = writeln!(
             out,
