@@ -29,6 +29,11 @@ use crate::native::{Cause, Id};
 use crate::tensor::{Acc, Lrm};
 use crate::value::{Blend, Compare, Elem, Fx, Q, Value};
 
+/// Traits whose methods the language has: their names come in with no name of their own.
+pub mod methods {
+    pub use crate::tensor::Slices as _;
+}
+
 // ---- scopes and names ----
 
 /// The values of a block; they go when it is dropped.
@@ -115,10 +120,15 @@ impl<const N: usize> Several<i32> for Acc<N> {
 /// `place[i..j] = value`.
 #[track_caller]
 pub fn assign_range<T: Elem, V: Several<T>>(value: V, place: &mut [Q<T>]) {
-    if place.len() != V::COUNT {
-        Cause::Outside { what: "elements of a range", first: 0, end: V::COUNT, extent: place.len() }.raise();
-    }
+    same_count(V::COUNT, place.len());
     value.each(|i, v| place[i].assign(v));
+}
+
+#[track_caller]
+pub(crate) fn same_count(values: usize, places: usize) {
+    if values != places {
+        Cause::Outside { what: "elements of a range", first: 0, end: values, extent: places }.raise();
+    }
 }
 
 macro_rules! op_assign {
@@ -529,4 +539,9 @@ pub fn rows() -> usize {
 /// Columns of the array.
 pub fn cols() -> usize {
     state::with(|s| s.geometry.cols)
+}
+
+/// Stands for a body with errors, which have been reported.
+pub fn broken() -> ! {
+    unreachable!("a kernel with errors does not build")
 }

@@ -244,13 +244,14 @@ builtins! {
         Layout Tokens = "Tokens<N, D>";
         /// `N` elements in a row: tables, biases.
         Layout Vector = "Vector<N>";
-        /// Weights in the order in which `take::<4>` consumes them: for 4 outputs `K` inputs by fours, then 4 biases of 32 bit.
+        /// Biases and weights in the order in which `bias::<4>` and `take::<4>` consume them: for 4 outputs 4 biases of 32 bit,
+        /// then `K` inputs by fours.
         Layout Stream = "Stream<CO, K>";
-        /// As `Stream` for `take::<1>`: for one output `K` inputs by sixteens, then its bias.
+        /// As `Stream` for `take::<1>`: for one output its bias, filled up to 16 bytes, then `K` inputs by sixteens.
         Layout StreamDot = "StreamDot<CO, K>";
-        /// As `Stream` for `take::<16>`: for 16 outputs `K` inputs one by one, then 16 biases.
+        /// As `Stream` for `take::<16>`: for 16 outputs 16 biases, then `K` inputs one by one.
         Layout StreamOuter = "StreamOuter<CO, K>";
-        /// The tensor at the place of a tile of another walk of the same size.
+        /// The tensor at the place of a tile of another walk: the same rows and columns, without the other's halo and taps.
         Method "Ocm<T, L>" at = "at(tile: Tile) -> Tile";
         /// Planes from channel `first` on.
         Method "Ocm<T, L>, Tile" channels = "channels(first: usize) -> Self";
@@ -294,7 +295,8 @@ builtins! {
         /// Only the rows of `halo`.
         Method "Walk" halo_rows = "halo_rows(h: usize) -> Walk";
         /// Neighbouring PEs are `s` rows and columns apart. A column stride delivers 4 elements a cycle.
-        Method "Walk" stride = "stride(s: usize) -> Walk";
+        /// Of a tile: its place times `s`, where a window of that stride begins; taps count elements of the tensor.
+        Method "Walk, Tile" stride = "stride(s: usize) -> Self";
         /// Every PE holds `BY` x `BX` neighbouring elements a channel.
         Method "Walk" block = "block::<BY, BX>() -> Walk";
         /// Lays tiles on `rows` x `cols` PEs.
@@ -332,9 +334,9 @@ builtins! {
         Type Broadcast = "Broadcast";
         /// Weights of `N` outputs, as the operand of `mac`.
         Type Weights = "Weights<N>";
-        /// The weights of the next `N` outputs.
+        /// The weights of the next `N` outputs, whose biases have been taken.
         Method "Broadcast" take = "take::<N>() -> Weights<N>";
-        /// The 32-bit biases of the next `N` outputs.
+        /// The 32-bit biases of the next `N` outputs; they lie before the weights, and accumulators begin with them.
         Method "Broadcast" bias = "bias::<N>() -> Acc<N>";
         /// The next element, the same in every PE.
         Method "Broadcast" next = "next::<T>() -> Q<T>";

@@ -169,6 +169,11 @@ codes! {
     /// A generic argument that is left out and cannot be told from the arguments or from the type that the place wants.
     409 OpenGeneric = "generic argument not known",
         before "fn f(a: Q<Fx<16>>) {\n    probe!(exp(a));\n}", after "fn f(a: Q<Fx<16>>) {\n    probe!(exp::<24>(a));\n}";
+    /// A kernel takes or returns what no caller outside the machine has. Kernels take tensors behind references, and scalars; their
+    /// results leave through tensors. Functions that kernels call may take and return anything.
+    410 KernelParam = "not for the signature of a kernel",
+        before "#[kernel]\nfn k(a: &Lrm<i8, 4>) {\n    probe!(a[0]);\n}",
+        after "#[kernel]\nfn k(x: &Ocm<i8, Planar<4, 8, 8>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 4>>().wait();\n        probe!(a[0]);\n    }\n}";
     /// What flows in or out differs from its tensor: another element type, more channels, or weights in another order than
     /// they are taken.
     501 FlowShape = "shapes differ in a flow",
@@ -194,8 +199,8 @@ codes! {
     /// The sum of products may leave the 32 bits of an accumulator: the number of products (extents and trip counts of the
     /// instance) times the ends of the ranges of elements and weights. Biases are not counted.
     601 AccOverflow = "accumulator may overflow",
-        before "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i16, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;",
-        after "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i8, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;";
+        before "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i16, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = weights.bias::<4>() + mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;",
+        after "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i8, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = weights.bias::<4>() + mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;";
     /// The buffers that are alive at one moment do not fit the local memory of a PE.
     602 LrmBudget = "local memory over budget",
         before "#[kernel]\npub fn k<const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>) {\n    for t in x.tiles().pipelined(2) {\n        let a = t.fetch::<Lrm<i8, C>>().wait();\n        probe!(a[0]);\n    }\n}\n#[instance(target = QC_U)]\npub const C3000: Kernel = k::<3000>;",

@@ -28,8 +28,8 @@ struct Ordered {
     order: Order,
     /// Inputs of an output.
     k: usize,
-    /// Bytes of the weights of the outputs of a step, and of their biases too.
-    weights: usize,
+    /// Bytes of the biases of the outputs of a step, and of their weights too.
+    biases: usize,
     group: usize,
 }
 
@@ -51,8 +51,8 @@ pub fn broadcast<T: Elem, L>(tensor: &Ocm<T, L>) -> Broadcast {
     let ordered = match view.kind {
         Kind::Stream(order) => {
             let k = view.dims[2];
-            let weights = order.weights(k) * view.elem;
-            Some(Ordered { order, k, weights, group: weights + order.bias_bytes() })
+            let biases = order.bias_bytes();
+            Some(Ordered { order, k, biases, group: biases + order.weights(k) * view.elem })
         }
         _ => None,
     };
@@ -72,44 +72,44 @@ impl Progress {
         store::read(self.tensor, |bytes| bytes[at..at + n].to_vec())
     }
 
-    /// Begins the weights of the next outputs: biases that nobody took are passed over.
     #[track_caller]
-    fn begin(&mut self, n_outputs: usize) {
-        let Some(ordered) = self.ordered else { return };
-        if ordered.order.outputs() != n_outputs {
+    fn check_outputs(&self, n_outputs: usize) {
+        if let Some(ordered) = self.ordered.filter(|ordered| ordered.order.outputs() != n_outputs) {
             Cause::StreamOrder { taken: n_outputs, laid_out: ordered.order.outputs() }.raise();
-        }
-        if self.at % ordered.group >= ordered.weights {
-            self.at = self.at.next_multiple_of(ordered.group);
         }
     }
 }
 
+impl Ordered {
+    /// Inputs whose weights lie before byte `at` of a group; none before the biases have been taken.
+    fn inputs_before(&self, at: usize, elem: usize) -> usize {
+        let step = 16 * elem;
+        (at.saturating_sub(self.biases) / step * self.order.inputs()).min(self.k)
+    }
+}
+
 impl Broadcast {
-    /// The weights of the next `N` outputs. They leave the stream as they are multiplied.
+    /// The weights of the next `N` outputs, whose biases have been taken. They leave the stream as they are multiplied.
     #[track_caller]
     pub fn take<const N: usize>(&mut self) -> Weights<N> {
         const { assert!(Order::of(N).is_some(), "`take::<N>()`: the MAC unit has 1, 4 or 16 outputs") }
-        self.0.borrow_mut().begin(N);
+        self.0.borrow().check_outputs(N);
         Weights(Rc::clone(&self.0))
     }
 
-    /// The 32-bit biases of the next `N` outputs.
+    /// The 32-bit biases of the next `N` outputs; they lie before the weights.
     #[track_caller]
     pub fn bias<const N: usize>(&mut self) -> Acc<N> {
         let bytes = {
             let mut p = self.0.borrow_mut();
-            let mut wanted = 4 * N;
+            p.check_outputs(N);
+            let wanted = p.ordered.map_or(4 * N, |ordered| ordered.biases);
             if let Some(ordered) = p.ordered {
-                let done = p.at % ordered.group;
-                if done != ordered.weights {
-                    let done = (done / (ordered.weights / ordered.k.max(1)).max(1)).min(ordered.k);
+                let at = p.at % ordered.group;
+                if at != 0 {
+                    let done = ordered.inputs_before(at, p.elem);
                     Cause::StreamInputs { done, k: ordered.k, what: "biases are taken" }.raise();
                 }
-                if ordered.order.outputs() != N {
-                    Cause::StreamOrder { taken: N, laid_out: ordered.order.outputs() }.raise();
-                }
-                wanted = ordered.order.bias_bytes();
             }
             p.bytes(wanted)
         };
@@ -137,14 +137,16 @@ impl<const N: usize> Weights<N> {
     pub(crate) fn inputs(&self, n: usize) -> Taken {
         let order = Order::of(N).expect("`take` has checked it");
         let mut p = self.0.borrow_mut();
-        p.begin(N);
         let elem = if p.ordered.is_some() || matches!(p.elem, 1 | 2) { p.elem } else { 1 };
         let wanted = order.weights(n) * elem;
         if let Some(ordered) = p.ordered {
-            let done = p.at % ordered.group;
-            if done + wanted > ordered.weights {
-                let per_input = (order.weights(order.inputs()) * elem / order.inputs()).max(1);
-                Cause::StreamInputs { done: done / per_input + n, k: ordered.k, what: "the layout ends" }.raise();
+            let at = p.at % ordered.group;
+            if at < ordered.biases && wanted > 0 {
+                Cause::StreamBiases { outputs: N }.raise();
+            }
+            if at + wanted > ordered.group {
+                let done = ordered.inputs_before(at, elem) + n;
+                Cause::StreamInputs { done, k: ordered.k, what: "the layout ends" }.raise();
             }
         }
         Taken { order, elem, bytes: p.bytes(wanted) }

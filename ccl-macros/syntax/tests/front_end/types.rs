@@ -195,7 +195,7 @@ fn every_rule_has_one_error_and_is_mended() {
 #[test]
 fn four_mistakes_of_type_are_four_errors() {
     let text = "
-#[kernel]
+#[inline]
 pub fn k<const C: usize>(x: &Ocm<i8, Packed<C, 32, 32>>, y: &mut Ocm<i8, Packed<C, 32, 32>>, n: Q<Fx<8>>) {
     for t in x.tiles() {
         let a = t.fetch::<Lrm<i8, C>>();
