@@ -194,7 +194,7 @@ impl Slice {
         }
         let Some(kind) = self.ops.get(&id) else { return s };
         let mut kind = kind.clone();
-        let new = f.fresh(&f.name_of(id).to_owned(), Type::Scalar);
+        let new = f.fresh_like(id, Type::Scalar);
         match &mut kind {
             OpKind::Scalar { dst, a, b, .. } | OpKind::ScalarSet { dst, a, b, .. } => {
                 *a = self.compute(f, *a, known, out, loc);
@@ -276,14 +276,13 @@ impl<'a> Nest<'a> {
                     OpKind::Lrm { dst, align } if dst == walk.lrm => Some(align),
                     _ => None,
                 });
-                let (name, ty) = (self.f.name_of(walk.lrm).to_owned(), self.f.ty(walk.lrm));
-                let two = [self.f.fresh(&name, ty), self.f.fresh(&name, ty)];
+                let ty = self.f.ty(walk.lrm);
+                let two = [self.f.fresh_like(walk.lrm, ty), self.f.fresh_like(walk.lrm, ty)];
                 self.buffers.push((walk.lrm, two, align.expect("the buffer is allocated in the loop")));
             }
             let mut shared = self.outs.iter().find(|o| out && o.walk.buf == walk.buf).and_then(|o| o.shared);
             if out && shared.is_none() {
-                let name = self.f.name_of(token).to_owned();
-                shared = Some(self.f.fresh(&name, Type::Flow));
+                shared = Some(self.f.fresh_like(token, Type::Flow));
             }
             if out { &mut self.outs } else { &mut self.ins }.push(Buffered { token, walk, loc, shared });
         }
@@ -381,12 +380,11 @@ impl<'a> Nest<'a> {
         let rounds = (n - 1) / period;
         let (mut out, mut p) = (Block::new(), p);
         if rounds > 0 {
-            let name = self.f.name_of(var).to_owned();
-            let count = self.f.fresh(&name, Type::Scalar);
+            let count = self.f.fresh_like(var, Type::Scalar);
             let mut body = Block::new();
             let mut own = SVal::Val(count);
             for k in 1..=period {
-                let dst = self.f.fresh(&name, Type::Scalar);
+                let dst = self.f.fresh_like(var, Type::Scalar);
                 let kind = OpKind::Scalar {
                     op: SOp::Add,
                     dst: SDst::Def(dst),

@@ -311,7 +311,7 @@ impl Search {
                 match (first, n) {
                     (SVal::Imm(lo), Some(n)) => {
                         chain.push((*var, lo as i64, *step as i64, n));
-                        let why = (n == 0).then(|| "a loop around it has no trips");
+                        let why = (n == 0).then_some("a loop around it has no trips");
                         self.inside(why, &[body], chain);
                         chain.pop();
                     }
