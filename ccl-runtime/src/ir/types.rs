@@ -619,6 +619,11 @@ impl Func {
         self.values.push(Value { name: format!("{base}.{}", self.values.len()), ty });
         Id(self.values.len() as u32 - 1)
     }
+    /// A new value, its name that of another with a number.
+    pub fn fresh_like(&mut self, id: Id, ty: Type) -> Id {
+        let name = self.name_of(id).to_owned();
+        self.fresh(&name, ty)
+    }
     /// Format that a per-PE value or variable promises.
     pub fn fmt(&self, id: Id) -> Option<Fmt> {
         match self.ty(id) {

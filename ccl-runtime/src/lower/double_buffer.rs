@@ -2,8 +2,8 @@
 //! after the other and a ring holds it to the loop's end.
 //!
 //! Each local buffer has two instances, used by the trips in turn; which one is known where the code is written, so that
-//! addresses are numbers. A trip starts what the next one fetches before it computes, and waits for its own fetches where the
-//! text says; the first trip's are started before the loop. A store is waited for right before the next one of its tensor
+//! addresses are numbers. A trip starts what the next one fetches before it computes, two fetches at most under way, since the
+//! engine holds no more; the first trip's are started before the loop. A store is waited for right before the next one of its tensor
 //! starts. The last trip of each loop is written out, since what follows it is the next trip of the loop around, or nothing.
 
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use crate::ir::range::trips;
 use crate::ir::*;
 
 /// Operations that a nest may grow to before only its innermost loop is treated.
-const LARGE: usize = 1 << 14;
+const LARGE: usize = 1 << 16;
 
 /// A loop of the nest: its variable and trips, and what stands before and behind the next inner loop. In the innermost one
 /// `before` is the body.
@@ -41,8 +41,8 @@ struct Buffered {
     token: Id,
     walk: Walk,
     loc: Loc,
-    /// Tokens by instance; a store has one, which all stores to its tensor share.
-    tokens: [Id; 2],
+    /// Token of a store, which all stores to its tensor share.
+    shared: Option<Id>,
 }
 
 /// Rewrites the loops of an operation around the flows of the given tokens.
@@ -194,7 +194,7 @@ impl Slice {
         }
         let Some(kind) = self.ops.get(&id) else { return s };
         let mut kind = kind.clone();
-        let new = f.fresh(&f.name_of(id).to_owned(), Type::Scalar);
+        let new = f.fresh_like(id, Type::Scalar);
         match &mut kind {
             OpKind::Scalar { dst, a, b, .. } | OpKind::ScalarSet { dst, a, b, .. } => {
                 *a = self.compute(f, *a, known, out, loc);
@@ -214,6 +214,8 @@ struct Nest<'a> {
     levels: Vec<Level>,
     ins: Vec<Buffered>,
     outs: Vec<Buffered>,
+    /// Tokens of the fetches, in turn: as many as the engine holds.
+    fetching: [Id; 2],
     /// Two instances of each buffer, and its alignment.
     buffers: Vec<(Id, [Id; 2], u32)>,
     slice: Slice,
@@ -248,7 +250,8 @@ impl<'a> Nest<'a> {
             }
             levels.push(Level { var, lo, step, n, unroll: attr.unroll, loc: op.loc, before: body, behind });
         }
-        let mut nest = Nest { f, levels, ins: Vec::new(), outs: Vec::new(), buffers: Vec::new(), slice };
+        let fetching = [f.fresh("fetch", Type::Flow), f.fresh("fetch", Type::Flow)];
+        let mut nest = Nest { f, levels, fetching, ins: Vec::new(), outs: Vec::new(), buffers: Vec::new(), slice };
         nest.find_flows(tokens);
         Ok(nest)
     }
@@ -273,17 +276,15 @@ impl<'a> Nest<'a> {
                     OpKind::Lrm { dst, align } if dst == walk.lrm => Some(align),
                     _ => None,
                 });
-                let (name, ty) = (self.f.name_of(walk.lrm).to_owned(), self.f.ty(walk.lrm));
-                let two = [self.f.fresh(&name, ty), self.f.fresh(&name, ty)];
+                let ty = self.f.ty(walk.lrm);
+                let two = [self.f.fresh_like(walk.lrm, ty), self.f.fresh_like(walk.lrm, ty)];
                 self.buffers.push((walk.lrm, two, align.expect("the buffer is allocated in the loop")));
             }
-            let shared = self.outs.iter().find(|o| out && o.walk.buf == walk.buf).map(|o| o.tokens);
-            let name = self.f.name_of(token).to_owned();
-            let tokens = shared.unwrap_or_else(|| {
-                let first = self.f.fresh(&name, Type::Flow);
-                [first, if out { first } else { self.f.fresh(&name, Type::Flow) }]
-            });
-            if out { &mut self.outs } else { &mut self.ins }.push(Buffered { token, walk, loc, tokens });
+            let mut shared = self.outs.iter().find(|o| out && o.walk.buf == walk.buf).and_then(|o| o.shared);
+            if out && shared.is_none() {
+                shared = Some(self.f.fresh_like(token, Type::Flow));
+            }
+            if out { &mut self.outs } else { &mut self.ins }.push(Buffered { token, walk, loc, shared });
         }
     }
 
@@ -295,18 +296,23 @@ impl<'a> Nest<'a> {
         for (_, two, align) in &self.buffers {
             out.extend(two.map(|dst| op(OpKind::Lrm { dst, align: *align })));
         }
-        let mut stores: Vec<Id> = self.outs.iter().map(|o| o.tokens[0]).collect();
+        let mut stores: Vec<Id> = self.outs.iter().filter_map(|o| o.shared).collect();
         stores.sort_unstable();
         stores.dedup();
-        let fetches = self.ins.iter().flat_map(|i| i.tokens);
-        out.extend(fetches.chain(stores.iter().copied()).map(|dst| op(OpKind::Idle { dst })));
+        let fetching = if self.ins.is_empty() { &[][..] } else { &self.fetching };
+        out.extend(fetching.iter().chain(&stores).map(|dst| op(OpKind::Idle { dst: *dst })));
         for token in &stores {
-            let first = self.outs.iter().find(|o| o.tokens[0] == *token).expect("a token has a store");
+            let first = self.outs.iter().find(|o| o.shared == Some(*token)).expect("a token has a store");
             let kind = OpKind::Restart { out: true, flow: *token, walk: Box::new(self.nothing(&first.walk)) };
             out.push(op(kind));
         }
         let first: Vec<SVal> = self.levels.iter().map(|l| SVal::Imm(l.lo)).collect();
-        out.extend(self.fetches(&first, 0).into_iter().flatten());
+        for (i, mut fetch) in self.fetches(&first, 0).into_iter().enumerate() {
+            if i > 1 {
+                out.push(op(OpKind::Wait { token: self.token(0, i) }));
+            }
+            out.append(&mut fetch);
+        }
         let (mut nest, _) = self.nest(&[], 0, None);
         out.append(&mut nest);
         out.extend(stores.into_iter().map(|token| op(OpKind::Wait { token })));
@@ -332,13 +338,18 @@ impl<'a> Nest<'a> {
         self.buffers.iter().find(|(b, ..)| *b == buf).map_or(buf, |(_, two, _)| two[p])
     }
 
+    /// Token of a fetch of the trips on instance `p`: fetches take them in turn, from trip to trip.
+    fn token(&self, p: usize, i: usize) -> Id {
+        self.fetching[(p * self.ins.len() + i) % 2]
+    }
+
     /// Starts of the fetches of the trip with these values of the variables, each with what computes its origin.
     fn fetches(&mut self, values: &[SVal], p: usize) -> Vec<Block> {
         let mut known: HashMap<Id, SVal> = self.levels.iter().map(|l| l.var).zip(values.iter().copied()).collect();
         let mut list = Vec::new();
         for i in 0..self.ins.len() {
-            let Buffered { walk, tokens, loc, .. } = &self.ins[i];
-            let (mut walk, flow, loc) = (walk.clone(), tokens[p], *loc);
+            let Buffered { walk, loc, .. } = &self.ins[i];
+            let (mut walk, flow, loc) = (walk.clone(), self.token(p, i), *loc);
             let mut block = Block::new();
             let slice = &self.slice;
             let mut at = |s: SVal| slice.compute(self.f, s, &mut known, &mut block, loc);
@@ -369,12 +380,11 @@ impl<'a> Nest<'a> {
         let rounds = (n - 1) / period;
         let (mut out, mut p) = (Block::new(), p);
         if rounds > 0 {
-            let name = self.f.name_of(var).to_owned();
-            let count = self.f.fresh(&name, Type::Scalar);
+            let count = self.f.fresh_like(var, Type::Scalar);
             let mut body = Block::new();
             let mut own = SVal::Val(count);
             for k in 1..=period {
-                let dst = self.f.fresh(&name, Type::Scalar);
+                let dst = self.f.fresh_like(var, Type::Scalar);
                 let kind = OpKind::Scalar {
                     op: SOp::Add,
                     dst: SDst::Def(dst),
@@ -427,44 +437,50 @@ impl<'a> Nest<'a> {
 
     /// The body on instance `p`.
     fn innermost(&mut self, p: usize, next: Option<&[SVal]>) -> Block {
-        let fetches = next.map_or_else(Vec::new, |values| self.fetches(values, 1 - p));
-        // What is fetched into a buffer that is stored too has to leave first.
-        let shared: HashSet<Id> = match next {
-            None => HashSet::new(),
-            Some(_) => {
-                let fetched = |buf: Id| self.ins.iter().any(|i| i.walk.lrm == buf);
-                self.outs.iter().filter(|o| fetched(o.walk.lrm)).map(|o| o.tokens[0]).collect()
-            }
-        };
-        let mut waited = shared.clone();
-        let mut block = Block::new();
         let loc = self.levels.last().expect("a nest has loops").loc;
-        let mut tokens: Vec<Id> = shared.into_iter().collect();
+        let wait = |token| Op { kind: OpKind::Wait { token }, loc };
+        let mut fetches = next.map_or_else(Vec::new, |values| self.fetches(values, 1 - p));
+        let n = self.ins.len();
+        for (i, fetch) in fetches.iter_mut().enumerate() {
+            // The token's last flow: two fetches before, of this trip for the first two.
+            if i > 1 || n > 1 {
+                fetch.insert(0, wait(self.token(1 - p, i)));
+            }
+        }
+        // What is fetched into a buffer that is stored too has to leave first.
+        let mut waited = HashSet::new();
+        if next.is_some() {
+            let fetched = |buf: Id| self.ins.iter().any(|i| i.walk.lrm == buf);
+            waited.extend(self.outs.iter().filter(|o| fetched(o.walk.lrm)).filter_map(|o| o.shared));
+        }
+        let mut tokens: Vec<Id> = waited.iter().copied().collect();
         tokens.sort_unstable();
-        block.extend(tokens.into_iter().map(|token| Op { kind: OpKind::Wait { token }, loc }));
+        let mut block: Block = tokens.into_iter().map(wait).collect();
+        let own_waits = next.is_none() || n == 1;
         let mut fetches = fetches.into_iter();
         // The engine holds two; further ones come spread over the body, or issue would wait for the engine.
         block.extend(fetches.by_ref().take(2).flatten());
         let body = self.body().clone();
-        let share = body.len() / (self.ins.len().max(2) - 1);
+        let share = body.len() / (n.max(2) - 1);
         for (i, op) in body.into_iter().enumerate() {
             if i > 0 && i % share.max(1) == 0 {
                 block.extend(fetches.by_ref().take(1).flatten());
             }
-            self.one(op, p, &mut waited, &mut block);
+            self.one(op, p, own_waits, &mut waited, &mut block);
         }
         block.extend(fetches.flatten());
         block
     }
 
-    fn one(&self, mut op: Op, p: usize, waited: &mut HashSet<Id>, block: &mut Block) {
+    fn one(&self, mut op: Op, p: usize, own_waits: bool, waited: &mut HashSet<Id>, block: &mut Block) {
         let instance = |id: Id| self.instance(id, p);
+        let fetch = |token: Id| self.ins.iter().position(|i| i.token == token);
+        let store = |token: Id| self.outs.iter().find(|o| o.token == token).and_then(|o| o.shared);
         match &op.kind {
-            OpKind::Flow { dst, .. } if self.ins.iter().any(|i| i.token == *dst) => {}
+            OpKind::Flow { dst, .. } if fetch(*dst).is_some() => {}
             OpKind::Lrm { dst, .. } if instance(*dst) != *dst => {}
-            OpKind::Flow { dst, walk, .. } if self.outs.iter().any(|o| o.token == *dst) => {
-                let store = self.outs.iter().find(|o| o.token == *dst).expect("it was found");
-                let flow = store.tokens[p];
+            OpKind::Flow { dst, walk, .. } if store(*dst).is_some() => {
+                let flow = store(*dst).expect("it was found");
                 if !waited.remove(&flow) {
                     block.push(Op { kind: OpKind::Wait { token: flow }, loc: op.loc });
                 }
@@ -472,10 +488,13 @@ impl<'a> Nest<'a> {
                 walk.lrm = instance(walk.lrm);
                 block.push(Op { kind: OpKind::Restart { out: true, flow, walk }, loc: op.loc });
             }
-            OpKind::Wait { token } if self.outs.iter().any(|o| o.token == *token) => {}
-            OpKind::Wait { token } if self.ins.iter().any(|i| i.token == *token) => {
-                let fetch = self.ins.iter().find(|i| i.token == *token).expect("it was found");
-                block.push(Op { kind: OpKind::Wait { token: fetch.tokens[p] }, loc: op.loc });
+            OpKind::Wait { token } if store(*token).is_some() => {}
+            OpKind::Wait { token } if fetch(*token).is_some() => {
+                // All but the last two have landed before the trip began, and they where the next trip's began.
+                let i = fetch(*token).expect("it was found");
+                if own_waits && i + 2 >= self.ins.len() {
+                    block.push(Op { kind: OpKind::Wait { token: self.token(p, i) }, loc: op.loc });
+                }
             }
             _ => {
                 op.kind.map_ids(&mut |id| instance(id));

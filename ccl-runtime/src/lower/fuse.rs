@@ -208,7 +208,7 @@ fn read_back(block: &mut Block, (i, j): (usize, usize), id: Id, dst: &Dst, facts
         let here = uses_in(op, id);
         // What stands before the store sees the element early; markers and branches keep their own operands.
         let plain = op.kind.blocks().is_empty() || here == 0;
-        if k != j && (clobbers(op, &place, facts) && !(here == left && plain) || !plain) {
+        if k != j && (!plain || here != left && clobbers(op, &place, facts)) {
             return false;
         }
         left -= here;

@@ -12,6 +12,7 @@ mod fold;
 mod fuse;
 mod immediate;
 mod inline;
+mod merge;
 mod pipeline;
 mod repeat;
 mod schedule;

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::address::Affine;
 use super::double_buffer::{self, double_buffer};
+use super::merge::merge_fetches;
 use super::{CompileError, Note};
 use crate::ir::range::trips;
 use crate::ir::*;
@@ -65,6 +66,7 @@ struct Search {
 }
 
 fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op, notes: &mut Vec<Note>) {
+    op.kind.blocks_mut().into_iter().for_each(merge_fetches);
     let mut search = Search { flows: Vec::new(), affine: HashMap::new(), reason: None };
     search.op(&op, &mut Vec::new());
     let OpKind::For { lo, hi, step, attr, body, .. } = &mut op.kind else { unreachable!("the caller found a loop") };
@@ -309,7 +311,7 @@ impl Search {
                 match (first, n) {
                     (SVal::Imm(lo), Some(n)) => {
                         chain.push((*var, lo as i64, *step as i64, n));
-                        let why = (n == 0).then(|| "a loop around it has no trips");
+                        let why = (n == 0).then_some("a loop around it has no trips");
                         self.inside(why, &[body], chain);
                         chain.pop();
                     }

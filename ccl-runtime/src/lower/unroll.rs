@@ -88,12 +88,12 @@ fn repeat_in_part(f: &mut Func, block: &mut Block, op: Op, lo: i32, n: u64) {
     let (Some(stride), Some(hi)) = (step_of(k), step_of(n / k * k).and_then(|far| lo.checked_add(far))) else {
         return block.push(op);
     };
-    let count = f.fresh(&f.name_of(*var).to_owned(), Type::Scalar);
+    let count = f.fresh_like(*var, Type::Scalar);
     let mut repeated = Block::new();
     for i in 0..k {
         let mut copy = copy_block(f, body);
         let by = step_of(i).expect("less than the stride");
-        let own = f.fresh(&f.name_of(*var).to_owned(), Type::Scalar);
+        let own = f.fresh_like(*var, Type::Scalar);
         let kind = OpKind::Scalar { op: SOp::Add, dst: SDst::Def(own), a: SVal::Val(count), b: SVal::Imm(by) };
         repeated.push(Op { kind, loc: op.loc });
         copy.iter_mut().for_each(|op| {

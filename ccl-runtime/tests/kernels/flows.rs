@@ -2,8 +2,8 @@
 
 use iss::testing::Rng;
 
-use super::check;
 use super::support::Args;
+use super::{check, requant, word};
 
 fn clamp(v: i64) -> u8 {
     v.clamp(-128, 127) as i8 as u8
@@ -38,4 +38,31 @@ fn resize_by_two() {
     }
     let args = Args::default().with("x", x);
     insta::assert_snapshot!(check("resize2", &args, &[("y", &golden)], ("output element and tile", 8.0 * 64.0)));
+}
+
+#[test]
+fn convolution_by_taps() {
+    let (h, w) = (128i64, 256i64);
+    let mut rng = Rng::new(15);
+    let (x, mut stream) = (rng.bytes(4 * 128 * 256), Vec::new());
+    for _ in 0..4 {
+        (0..4).for_each(|_| stream.extend((rng.below(4000) as i32 - 2000).to_le_bytes()));
+        stream.extend(rng.bytes(9 * 16));
+    }
+    let mut golden = vec![0; 16 * 64 * 128];
+    for (o, row, col) in (0..16).flat_map(|o| (0..64i64).flat_map(move |r| (0..128i64).map(move |c| (o, r, c)))) {
+        let block = &stream[o / 4 * 160..];
+        let mut acc = word(block, o % 4 * 4);
+        for tap in 0..9i64 {
+            let (r, c) = (2 * row + tap / 3 - 1, 2 * col + tap % 3 - 1);
+            if (0..h).contains(&r) && (0..w).contains(&c) {
+                let weight = |i: usize| block[16 + tap as usize * 16 + o % 4 * 4 + i] as i8 as i64;
+                acc += (0..4).map(|i| x[(r * w + c) as usize * 4 + i] as i8 as i64 * weight(i)).sum::<i64>();
+            }
+        }
+        golden[(o / 4 * 64 * 128 + row as usize * 128 + col as usize) * 4 + o % 4] = requant(acc);
+    }
+    let args = Args::default().with("x", x).with("w", stream);
+    let items = ("output channel and tile, MACs (2.25) included", 8.0 * 16.0);
+    insta::assert_snapshot!(check("gather", &args, &[("y", &golden)], items));
 }

@@ -663,6 +663,20 @@ pub fn buffered(rng: &mut Rng, target: &Target) -> String {
     if three {
         let _ = writeln!(out, "%b3 = lrm <i8 x 2>\n%f3 = flow.in %v[0] -> %b3[1] {thirds}\nwait %f3");
     }
+    let taps = if rng.once_in(3) { 1 + rng.below(7) } else { 0 };
+    if taps > 0 {
+        let _ = writeln!(out, "%tap = lrm <i8 x {taps}>");
+    }
+    let grid = rng.once_in(2);
+    for k in 0..taps {
+        let shift = if grid { k as i64 % 4 } else { rng.below(3) as i64 - 1 };
+        let _ = writeln!(out, "%at{k} = s.add %x0, {shift}");
+        let _ = writeln!(
+            out,
+            "%ftap{k} = flow.in %v[0] -> %tap[{k}] elem 1 size {h}x{w} pitch {w} tile {side}x{side} at (%at{k}, %y0)"
+        );
+        let _ = writeln!(out, "wait %ftap{k}");
+    }
     let _ = writeln!(out, "wait %f2");
     if !late {
         let _ = writeln!(out, "wait %f1");
@@ -673,10 +687,12 @@ pub fn buffered(rng: &mut Rng, target: &Target) -> String {
             1 if between => "%u",
             2 if whole => "%t[0]",
             3 if weights => "%k3",
+            3 if taps > 0 => "%tap[0]",
             _ => "%c",
         };
         let _ = writeln!(out, "%m{k} = max %a[{k}], {extra}\n%b[{k}] = clip %m{k}, -128, 127");
-        let _ = writeln!(out, "%e{k} = sub %a[{}], {extra}\n%d[{k}] = clip %e{k}, -100, 127", k + 4);
+        let other = if k < taps { format!("%tap[{}]", taps - 1 - k) } else { extra.to_owned() };
+        let _ = writeln!(out, "%e{k} = sub %a[{}], {other}\n%d[{k}] = clip %e{k}, -100, 127", k + 4);
     }
     let store = |out: &mut String, i: usize, buf: &str, to: &str| {
         let _ = writeln!(out, "%g{i} = flow.out {buf} -> {to}[%p] {words}\nwait %g{i}");
