@@ -27,9 +27,10 @@ fn main() -> ExitCode {
     while Instant::now() < end {
         let case = Case::new(seed);
         if let Err(error) = check(&case) {
+            println!("seed {seed}: {error}");
             let kind = |error: &str| error.lines().next().unwrap_or_default().to_owned();
             let small = shrink(&case, |case| check(case).err().is_some_and(|found| kind(&found) == kind(&error)));
-            println!("seed {seed}: {error}\n\n{}", small.text());
+            println!("\n{}", small.text());
             return ExitCode::FAILURE;
         }
         seed += 1;
