@@ -24,6 +24,7 @@
 #[doc(hidden)]
 pub mod __rt;
 pub mod flow;
+pub mod front;
 pub mod interp;
 pub mod ir;
 pub mod kernel;

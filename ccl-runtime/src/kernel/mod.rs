@@ -2,8 +2,10 @@
 
 pub mod args;
 mod host;
+pub mod instance;
 #[cfg(test)]
 mod tests;
 
 pub use args::{Access, ArgError, Argument, Arguments, ElemType, LayoutType, Memory, Param, ParamType, TensorType};
 pub use host::{HostTensor, Linear};
+pub use instance::{CompiledKernel, Instance, InstanceError, Outcome, Registry};

@@ -1,0 +1,172 @@
+//! The kernels of the language's corpus.
+
+use ccl_runtime::kernel::{Argument, Arguments, HostTensor, Instance, Param, ParamType, Registry};
+use ccl_runtime::value::Scale;
+use iss::profile::Profile;
+use iss::target::{QC_N, QC_U, Target};
+use iss::testing::Rng;
+
+use crate::support::{Args, interpret};
+
+fn corpus(name: &str) -> String {
+    let path = format!("{}/../ccl-macros/syntax/tests/corpus/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("the corpus is there")
+}
+
+/// A kernel of some text on a machine.
+#[track_caller]
+pub fn instance(text: &str, function: &str, consts: &[i128], target: &Target) -> Instance {
+    let mut diags = ccl_syntax::Diags::default();
+    let file = ccl_syntax::parse_file("kernel.rs", text, &mut diags);
+    let found = diags.take();
+    assert!(found.is_empty(), "{found:?}");
+    let module = &file.blocks[0].module;
+    Instance::from_module(module, function, consts, target, &Registry::new()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn random(param: &ParamType, rng: &mut Rng) -> Argument {
+    match param {
+        ParamType::Tensor(ty) => {
+            let (lo, hi) = ty.elem.range();
+            let mut value = |_| match rng.below(8) {
+                0 => lo,
+                1 => hi,
+                _ => i64::from_le_bytes(rng.bytes(8).try_into().expect("eight bytes")),
+            };
+            let tensor = HostTensor::from_fn(ty.elem, &ty.layout.host_dims(), &mut value);
+            match ty.layout.kind {
+                ccl_runtime::tensor::Kind::Stream(_) => {
+                    let bias = (0..ty.layout.dims[0]).map(|i| (value(i) >> 44) as i32).collect();
+                    Argument::Stream { weights: tensor, bias }
+                }
+                _ => Argument::Tensor(tensor),
+            }
+        }
+        ParamType::Scale => Argument::Scale(Scale::from_f64(0.01)),
+        ParamType::Scalar(_) => Argument::Scalar(0),
+        ParamType::Array(of, n) => Argument::List((0..*n).map(|_| random(of, rng)).collect()),
+        ParamType::Tuple(types) => Argument::List(types.iter().map(|ty| random(ty, rng)).collect()),
+    }
+}
+
+pub fn arguments(params: &[Param], seed: u64) -> Arguments {
+    let mut rng = Rng::new(seed);
+    params.iter().fold(Arguments::new(), |a, p| a.with(&p.name, random(&p.ty, &mut rng)))
+}
+
+/// Runs on the simulator and the interpreter; both must leave the same bytes. Gives the tensors written and the profile.
+#[track_caller]
+pub fn run(instance: &Instance, arguments: &Arguments) -> (Arguments, Profile) {
+    let compiled = instance.compile(arguments, &Default::default()).unwrap_or_else(|e| {
+        let module = instance.elaborate(arguments).map(|e| e.module.bare().to_string()).unwrap_or_default();
+        panic!("{e}\n{module}")
+    });
+    let options = iss::sim::Options { threads: Some(1), ..Default::default() };
+    let outcome = compiled.run(arguments, &options).unwrap_or_else(|e| panic!("{e}\n{}", compiled.module.bare()));
+    let mut args = Args::default();
+    for (name, bytes) in compiled.buffers(arguments).expect("they fit") {
+        args = args.with(&name, bytes);
+    }
+    let out = interpret(&compiled.module, &compiled.kernel, instance.target(), &args)
+        .unwrap_or_else(|e| panic!("{e}\n{}", compiled.module.bare()));
+    let after = compiled.buffers(&outcome.arguments).expect("they fit");
+    for (name, bytes) in after {
+        if let Some(of_ir) = out.get(&name) {
+            let tensor = compiled.tensors.iter().find(|t| t.name == name).expect("a tensor");
+            let of_ir = tensor.ty.unpack(of_ir).expect("as many bytes");
+            let simulated = tensor.ty.unpack(&bytes).expect("as many bytes");
+            assert_eq!(of_ir, simulated, "{name}: interpreter and simulator\n{}", compiled.module.bare());
+        }
+    }
+    (outcome.arguments, outcome.profile)
+}
+
+const TARGETS: [&Target; 2] = [&QC_U, &QC_N];
+
+/// `round(v * mantissa / 2^shift)`, ties to even, in int8.
+pub fn requant(v: i64, scale: Scale) -> i64 {
+    let (p, s) = (v as i128 * scale.mantissa as i128, scale.shift);
+    let rounded = if s <= 0 {
+        p << -s
+    } else {
+        let (floor, rest) = (p >> s, p & ((1 << s) - 1));
+        let half = 1 << (s - 1);
+        floor + i128::from(rest > half || (rest == half && floor & 1 == 1))
+    };
+    rounded.clamp(-128, 127) as i64
+}
+
+fn scale_of(arguments: &Arguments, name: &str) -> Scale {
+    match arguments.get(name) {
+        Some(Argument::Scale(scale)) => *scale,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn pointwise() {
+    let text = corpus("pointwise");
+    for target in TARGETS {
+        for [ci, co, h, w] in [[8, 12, 5, 7], [32, 8, 40, 33], [6, 8, 8, 8]] {
+            let instance = instance(&text, "pointwise", &[ci, co, h, w], target);
+            for scale in [Scale::from_f64(0.0013), Scale::new(1, 9), Scale::new(3, 11)] {
+                let arguments = arguments(instance.params(), 7).with("scale", scale);
+                let (out, _) = run(&instance, &arguments);
+                let x = arguments.tensor("x").expect("x");
+                let Some(Argument::Stream { weights, bias }) = arguments.get("w") else { panic!("w") };
+                let y = out.tensor("y").expect("y");
+                let (ci, co, area) = (ci as usize, co as usize, (h * w) as usize);
+                for o in 0..co {
+                    for p in 0..area {
+                        let sum: i64 = (0..ci).map(|i| x.get(i * area + p) * weights.get(o * ci + i)).sum();
+                        let expected = requant(sum + bias[o] as i64, scale_of(&arguments, "scale"));
+                        assert_eq!(y.get(o * area + p), expected, "{target} output {o} at {p}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn unary_by_table() {
+    let text = corpus("lut_unary");
+    for target in TARGETS {
+        for [c, h, w] in [[8, 5, 7], [6, 40, 33]] {
+            let instance = instance(&text, "unary", &[c, h, w], target);
+            let arguments = arguments(instance.params(), 3);
+            let (out, _) = run(&instance, &arguments);
+            let (x, table) = (arguments.tensor("x").expect("x"), arguments.tensor("table").expect("table"));
+            let y = out.tensor("y").expect("y");
+            for i in 0..x.len() {
+                assert_eq!(y.get(i), table.get((x.get(i) & 255) as usize), "{i}");
+            }
+        }
+        let instance = instance(&text, "power", &[17, 33], target);
+        let arguments = arguments(instance.params(), 4);
+        let (out, _) = run(&instance, &arguments);
+        let (x, y) = (arguments.tensor("x").expect("x"), out.tensor("y").expect("y"));
+        for i in 0..x.len() {
+            assert_eq!(y.get(i), [1, 2, 4, 8, 16, 32, 64, 127][(x.get(i) & 7) as usize], "{i}");
+        }
+    }
+}
+
+#[test]
+fn argmax() {
+    let text = corpus("argmax");
+    for target in TARGETS {
+        for [c, h, w] in [[19, 20, 33], [3, 5, 7]] {
+            let instance = instance(&text, "argmax", &[c, h, w], target);
+            let arguments = arguments(instance.params(), 3);
+            let (out, _) = run(&instance, &arguments);
+            let (x, y) = (arguments.tensor("x").expect("x"), out.tensor("labels").expect("labels"));
+            let area = (h * w) as usize;
+            for p in 0..area {
+                let at = |k: usize| x.get(k * area + p);
+                let best = (1..c as usize).fold(0, |best, k| if at(k) > at(best) { k } else { best });
+                assert_eq!(y.get(p), best as i64, "{p}");
+            }
+        }
+    }
+}
