@@ -457,7 +457,7 @@ impl<'p> Cx<'p> {
         }
         let n = extent[level];
         // A short last chunk is elaborated by itself.
-        let channels = walk.view.dims[0];
+        let channels = walk.view.reachable(walk.chunk);
         let short = level == 2
             && n > 1
             && walk.chunk > 0

@@ -85,6 +85,8 @@ pub(super) struct Cx<'p> {
     pub pipes: Vec<(LoopKey, Vec<Id>, Vec<Id>)>,
     /// Conditions of PEs that are open.
     pub masks: u32,
+    /// Loops around the allocation of local buffers; none are counted of those that a flow fills or empties.
+    pub homes: HashMap<Id, usize>,
     /// Alignment that uses of local buffers ask for.
     pub aligns: HashMap<Id, u32>,
     /// What is done once, before the kernel's body.
@@ -112,6 +114,7 @@ impl<'p> Cx<'p> {
             open_loops: Vec::new(),
             pipes: Vec::new(),
             masks: 0,
+            homes: HashMap::new(),
             aligns: HashMap::new(),
             prologue: Vec::new(),
             tables: Vec::new(),
@@ -233,6 +236,7 @@ impl<'p> Cx<'p> {
         self.deps.retain(|id, _| id.0 < n);
         self.ranges.retain(|id, _| id.0 < n);
         self.aligns.retain(|id, _| id.0 < n);
+        self.homes.retain(|id, _| id.0 < n);
     }
 
     // ---- what scalars depend on ----

@@ -7,9 +7,8 @@ use ccl_syntax::eval::Value;
 
 use super::cx::Cx;
 use super::error::R;
-use super::value::{Acc, Lrm, Pe, PlaceRef, Scalar, ScalarTy, Val};
+use super::value::{Acc, Lrm, PlaceRef, Scalar, ScalarTy, Val};
 use super::walk;
-use crate::kernel::ElemType;
 use crate::value::{Overflow, Rounding};
 
 /// A constant as a scalar.
@@ -327,11 +326,6 @@ impl<'p> Cx<'p> {
     pub(super) fn const_usize(&mut self, expr: &'p Expr) -> R<usize> {
         let s = self.scalar(expr)?;
         self.known_usize(&s)
-    }
-
-    pub(super) fn pe(&mut self, expr: &'p Expr, like: Option<ElemType>) -> R<Pe> {
-        let val = self.expr(expr)?;
-        self.as_pe(&val, like)
     }
 }
 

@@ -160,6 +160,7 @@ impl<'p> Cx<'p> {
             ParamType::Tensor(ty) => {
                 let dir = match ty.access {
                     Access::Read => Direction::In,
+                    // What a kernel does not write stays.
                     Access::Write => Direction::InOut,
                 };
                 let bytes = match u32::try_from(ty.size_bytes()) {
@@ -273,33 +274,9 @@ impl<'p> Cx<'p> {
             }
         });
         free_regions(&f.values, &mut f.body);
-        let directions = written(&f.body);
-        for param in &mut f.params {
-            if param.dir == Direction::InOut && !directions.1.contains(&param.id) {
-                param.dir = Direction::Out;
-            }
-        }
         let module = ir::Module { files, consts: Vec::new(), funcs: vec![f] };
         Elaborated { module, kernel: name.to_owned(), tensors }
     }
-}
-
-/// Buffers that are written, and that are read.
-fn written(body: &ir::Block) -> (Vec<Id>, Vec<Id>) {
-    let (mut writes, mut reads) = (Vec::new(), Vec::new());
-    visit::walk(body, &mut |op| match &op.kind {
-        OpKind::Flow { out: true, walk, .. } => writes.push(walk.buf),
-        OpKind::Flow { out: false, walk, .. } => reads.push(walk.buf),
-        OpKind::Bcast { buf, .. } | OpKind::ScalarLoad { buf, .. } => reads.push(*buf),
-        OpKind::Dma { out, ocm, ext, .. } => {
-            let (from, to) = if *out { (ocm, ext) } else { (ext, ocm) };
-            reads.push(*from);
-            writes.push(*to);
-        }
-        OpKind::Rau { store, buf, .. } => if *store { &mut writes } else { &mut reads }.push(*buf),
-        _ => {}
-    });
-    (writes, reads)
 }
 
 fn scalar_ty(elem: ElemType) -> ScalarTy {

@@ -52,6 +52,7 @@ impl Cx<'_> {
     pub(super) fn raw_lrm(&mut self, name: &str, elem: Elem, n: u32) -> Id {
         let id = self.b.value(name, Type::Lrm { elem, n, ring: 1 });
         self.push(OpKind::Lrm { dst: id, align: 1 });
+        self.homes.insert(id, self.open_loops.len());
         id
     }
 

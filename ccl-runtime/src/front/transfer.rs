@@ -109,7 +109,7 @@ impl Cx<'_> {
 
     /// How many of the channels from the tile's first on there are.
     fn present(&self, tile: &Tile, n: usize) -> R<usize> {
-        let channels = tile.view.dims[0] as i64;
+        let channels = tile.view.reachable(n) as i64;
         match tile.channel.as_known() {
             Some(first) => Ok((channels - first).clamp(0, n as i64) as usize),
             None if tile.channel.range.hi + n as i64 <= channels => Ok(n),
@@ -193,6 +193,8 @@ impl Cx<'_> {
         let mut lrm = self.new_lrm("tile", elem, n)?;
         lrm.rows = Rows { n: of.rows, above: of.above };
         let Place::Buffer { id, .. } = lrm.place else { unreachable!("new buffers are buffers") };
+        // In a pipelined loop it becomes a ring of its own: what leaves from it is copied.
+        self.homes.remove(&id);
         let mut token = None;
         if present < of.channels {
             if of.rows * of.cols > 1 && present > 0 {
@@ -340,7 +342,8 @@ impl Cx<'_> {
         self.fail(message, "store whole words of channels, or take a planar tensor")
     }
 
-    /// The buffer from which a value leaves, and its first element; what fills up a word is 0.
+    /// The buffer from which a value leaves, and its first element; what fills up a word is 0. In a pipelined loop each flow has a
+    /// buffer of its own, in the loop around it.
     fn leaving(&mut self, lrm: &Lrm, g: &Geometry, of: Extent) -> R<(Id, i64)> {
         let unit = g.unit.bytes() as i64;
         let bytes = lrm.elem.bytes() as i64;
@@ -349,7 +352,9 @@ impl Cx<'_> {
             && let Some(first) = first.as_known()
             && (first * bytes) % unit == 0
             && lrm.n.is_multiple_of(g.per_unit)
+            && (self.pipes.is_empty() || self.homes.get(id) == Some(&self.open_loops.len()))
         {
+            self.homes.remove(id);
             return Ok((*id, first));
         }
         let new = self.new_lrm("out", lrm.elem, (units * unit / bytes) as usize)?;
@@ -364,6 +369,7 @@ impl Cx<'_> {
             None => return self.fail("fewer values than leave", ""),
         };
         self.copy_lrm(&to, &from)?;
+        self.homes.remove(&id);
         Ok((id, 0))
     }
 

@@ -53,9 +53,6 @@ impl Scalar {
     pub fn bool(value: bool) -> Self {
         Self::known(ScalarTy::Bool, value.into())
     }
-    pub fn i32(value: i32) -> Self {
-        Self::known(ScalarTy::Int(IntTy::I32), value.into())
-    }
     pub fn as_known(&self) -> Option<i128> {
         match self.number {
             Number::Known(v) => Some(v),
@@ -155,6 +152,14 @@ pub(super) struct View {
     /// Of the view.
     pub dims: [usize; 3],
     pub steps: Vec<ViewStep>,
+}
+
+impl View {
+    /// Channels that a transfer of `n` of them at a time may touch: words that are filled up come and go whole.
+    pub fn reachable(&self, n: usize) -> usize {
+        let pack = self.kind.pack(self.elem.bytes());
+        if self.steps.is_empty() && n.is_multiple_of(pack) { self.dims[0].next_multiple_of(pack) } else { self.dims[0] }
+    }
 }
 
 /// A change of the way in which a tensor is seen.

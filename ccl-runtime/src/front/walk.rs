@@ -209,15 +209,6 @@ pub(super) fn talks(block: &Block, calls: &mut dyn FnMut(&Path) -> bool) -> bool
     found
 }
 
-/// Whether a block accesses memory at random.
-pub(super) fn is_random(block: &Block) -> bool {
-    let mut found = false;
-    exprs(block, &mut |expr| {
-        found |= matches!(&expr.kind, ExprKind::Method { name, .. } if ["gather", "scatter"].contains(&&*name.name));
-    });
-    found
-}
-
 /// Roughly the operations of a trip; `None` if the body holds a loop, a transfer or a branch, of which no copies pay.
 pub(super) fn weight(block: &Block) -> Option<u64> {
     let mut n = 0u64;

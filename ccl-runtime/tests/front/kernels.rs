@@ -103,12 +103,31 @@ fn scale_of(arguments: &Arguments, name: &str) -> Scale {
     }
 }
 
+const POINTWISE: &str = "ccl! {
+    #[kernel(reference = golden::pointwise)]
+    pub fn pointwise<const CI: usize, const CO: usize, const H: usize, const W: usize>(
+        x: &Ocm<i8, Packed<CI, H, W>>,
+        w: &Ocm<i8, Stream<CO, CI>>,
+        y: &mut Ocm<i8, Packed<CO, H, W>>,
+        scale: Scale,
+    ) {
+        for t in x.tiles().pipelined(2) {
+            let a = t.fetch::<Lrm<i8, CI>>().wait();
+            let mut weights = broadcast(w);
+            for o in (0..CO).step_by(4) {
+                let acc = weights.bias::<4>() + mac(a, weights.take::<4>());
+                y.at(t).channels(o).store(requant(acc, scale, HalfEven, Saturate));
+            }
+        }
+    }
+}";
+
 #[test]
 fn pointwise() {
-    let text = corpus("pointwise");
+    let text = POINTWISE;
     for target in TARGETS {
         for [ci, co, h, w] in [[8, 12, 5, 7], [32, 8, 40, 33], [6, 8, 8, 8]] {
-            let instance = instance(&text, "pointwise", &[ci, co, h, w], target);
+            let instance = instance(text, "pointwise", &[ci, co, h, w], target);
             for scale in [Scale::from_f64(0.0013), Scale::new(1, 9), Scale::new(3, 11)] {
                 let arguments = arguments(instance.params(), 7).with("scale", scale);
                 let (out, _) = run(&instance, &arguments);
@@ -166,6 +185,41 @@ fn argmax() {
                 let at = |k: usize| x.get(k * area + p);
                 let best = (1..c as usize).fold(0, |best, k| if at(k) > at(best) { k } else { best });
                 assert_eq!(y.get(p), best as i64, "{p}");
+            }
+        }
+    }
+}
+
+const REQUANTISE: &str = "ccl! {
+    #[kernel(reference = golden::requantise)]
+    pub fn requantise<const C: usize, const H: usize, const W: usize>(
+        x: &Ocm<i8, Packed<C, H, W>>,
+        y: &mut Ocm<i8, Packed<C, H, W>>,
+        scale: Scale,
+    ) {
+        for t in x.tiles().chunks::<4>().pipelined(2) {
+            let a = t.fetch::<Lrm<i8, 4>>().wait();
+            let mut out = Lrm::<i8, 4>::new();
+            for c in 0..4 {
+                out[c] = requant(a[c].widen::<i32>(), scale, HalfEven, Saturate);
+            }
+            y.at(t).store(out);
+        }
+    }
+}";
+
+#[test]
+fn requantise() {
+    for target in TARGETS {
+        for [c, h, w] in [[16, 20, 33], [6, 5, 7]] {
+            let instance = instance(REQUANTISE, "requantise", &[c, h, w], target);
+            for scale in [0.73, 1.4, 0.5, 0.375, 2.0, 0.01].map(Scale::from_f64) {
+                let arguments = arguments(instance.params(), 3).with("scale", scale);
+                let (out, _) = run(&instance, &arguments);
+                let (x, y) = (arguments.tensor("x").expect("x"), out.tensor("y").expect("y"));
+                for i in 0..x.len() {
+                    assert_eq!(y.get(i), requant(x.get(i), scale), "{} {scale:?}", x.get(i));
+                }
             }
         }
     }
