@@ -18,8 +18,8 @@ use crate::kernel::Source;
 pub struct Unit {
     /// The tree.
     pub module: Module,
-    pub(super) names: Names,
-    pub(super) types: Types,
+    pub(crate) names: Names,
+    pub(crate) types: Types,
     pub(super) consts: HashMap<String, Value>,
 }
 
@@ -147,6 +147,11 @@ impl Program {
         self.links.insert((unit, path.to_owned()), target);
     }
 
+    /// Where a path leads that is written so in a unit.
+    pub(crate) fn link_of(&self, unit: usize, path: &str) -> Option<&Target> {
+        self.links.get(&(unit, path.to_owned()))
+    }
+
     /// The function that a path of a unit means.
     ///
     /// # Errors
@@ -159,7 +164,7 @@ impl Program {
             return Ok((unit, function));
         }
         let written = path.text();
-        let found = self.links.get(&(unit, written.clone()));
+        let found = self.link_of(unit, &written);
         found.and_then(|(unit, name)| Some((*unit, self.units.get(*unit)?.function(name)?))).ok_or_else(|| {
             let mut error = FrontError::new(format!("`{written}` is no function of this program"));
             error.help = Some("import it from a `ccl!` block, or add its text to the library".into());
@@ -167,4 +172,3 @@ impl Program {
         })
     }
 }
-

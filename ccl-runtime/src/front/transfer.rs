@@ -421,8 +421,7 @@ impl Cx<'_> {
             rows: 1,
         });
         let (depth, tensors) = (self.b.depth(), vec![(ocm.buf, !out), (ext.buf, out)]);
-        let flying =
-            Flying { token, depth, leaving: None, tensors, is_store: false, is_random: false, landed: false };
+        let flying = Flying { token, depth, leaving: None, tensors, is_store: false, is_random: false, landed: false };
         let token = Some(self.fly(flying));
         Ok(Val::Flight(Flight { token, brings: Box::new(Val::UNIT) }))
     }
@@ -431,7 +430,10 @@ impl Cx<'_> {
     pub(super) fn random(&mut self, view: &View, index: Pe, value: Option<Pe>) -> R<Val> {
         self.no_mask("random access")?;
         if !view.steps.is_empty() || view.is_external || matches!(view.kind, Kind::Stream(_)) {
-            return self.fail("random access to a part of a tensor, a stream or external memory", "access whole tensors on chip");
+            return self.fail(
+                "random access to a part of a tensor, a stream or external memory",
+                "access whole tensors on chip",
+            );
         }
         let elem = view.elem;
         let limit = view.whole[0].next_multiple_of(view.kind.pack(elem.bytes())) * view.whole[1] * view.whole[2];

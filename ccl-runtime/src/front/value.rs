@@ -233,7 +233,10 @@ pub(super) enum Val {
     Lrm(Lrm),
     /// One element of a buffer's, as a value: an array of values is a buffer where an engine wants one.
     Acc(Acc),
-    Weights { stream: usize, n: usize },
+    Weights {
+        stream: usize,
+        n: usize,
+    },
     Tensor(View),
     Walk(Walk),
     Tile(Box<Tile>),
@@ -244,7 +247,12 @@ pub(super) enum Val {
     Overflow(Overflow),
     /// A direction, reduction or axis, by its name.
     Choice(&'static str),
-    Range { start: Scalar, end: Scalar, step: usize, rev: bool },
+    Range {
+        start: Scalar,
+        end: Scalar,
+        step: usize,
+        rev: bool,
+    },
     Tuple(Vec<Val>),
     Array(Vec<Val>),
     Ref(PlaceRef),

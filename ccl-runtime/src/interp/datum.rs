@@ -246,7 +246,12 @@ impl Value for Datum {
     fn assign(&mut self, v: Self) {
         match (&mut *self, v) {
             (Datum::Pe(elem, place), Datum::Pe(_, id)) => assign(*elem, place, id),
-            (Datum::Lrm(elem, places), Datum::Lrm(_, ids)) => assign_all(*elem, places, &ids),
+            (Datum::Lrm(elem, places), Datum::Lrm(_, ids)) => {
+                assign_all(*elem, places, &ids);
+                if let (Some(to), Some(from)) = (places.first(), ids.first()) {
+                    lanes!(*elem, L => crate::native::lane::take_rows::<L>(*to, *from));
+                }
+            }
             (Datum::Acc(places), Datum::Acc(ids)) => assign_all(ElemType::I32, places, &ids),
             (Datum::Flow(place), Datum::Flow(v)) => (**place).assign(*v),
             (Datum::Tuple(places), Datum::Tuple(values)) | (Datum::Array(places), Datum::Array(values)) => {

@@ -148,7 +148,7 @@ fn declares(unit: &Unit, name: &str) -> bool {
 }
 
 /// The path that a block imports under a name.
-fn import(unit: &Unit, name: &str, is_public: bool) -> Option<Vec<String>> {
+pub(super) fn import(unit: &Unit, name: &str, is_public: bool) -> Option<Vec<String>> {
     unit.module().items.iter().filter(|item| !is_public || item.vis != Vis::Private).find_map(|item| match &item.kind {
         ItemKind::Use(tree) => in_tree(tree, name, &[]),
         _ => None,

@@ -14,6 +14,7 @@ mod datum;
 mod error;
 mod expr;
 mod functions;
+mod instance;
 mod lanes;
 mod library;
 mod machine;

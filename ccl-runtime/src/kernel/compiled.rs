@@ -115,6 +115,11 @@ impl Instance {
         Self::from_source(kernel.source(), kernel.function(), &consts, kernel.target)
     }
 
+    /// The blocks and the const arguments.
+    pub(crate) fn parts(&self) -> (&Program, &[i128]) {
+        (&self.program, &self.consts)
+    }
+
     /// The kernel's name.
     pub fn function(&self) -> &str {
         &self.function
@@ -254,7 +259,9 @@ fn zero(ty: &ParamType) -> Argument {
         ParamType::Tensor(ty) => {
             let tensor = HostTensor::zeros(ty.elem, &ty.layout.host_dims());
             match ty.layout.kind {
-                crate::tensor::Kind::Stream(_) => Argument::Stream { weights: tensor, bias: vec![0; ty.layout.dims[0]] },
+                crate::tensor::Kind::Stream(_) => {
+                    Argument::Stream { weights: tensor, bias: vec![0; ty.layout.dims[0]] }
+                }
                 _ => Argument::Tensor(tensor),
             }
         }

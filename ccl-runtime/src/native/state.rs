@@ -358,7 +358,7 @@ impl State {
     /// Writes a variable where PEs are enabled.
     pub(crate) fn assign<L: Lane>(&mut self, place: &mut Id, value: Id) {
         let pool = L::pool_mut(&mut self.pools);
-        let rows = pool.slot(value).rows;
+        pool.slot(value);
         let slot = pool.slot_mut(*place);
         assert!(
             slot.standing == Standing::Home,
@@ -367,7 +367,6 @@ impl State {
         if value.slot == place.slot {
             return;
         }
-        slot.rows = rows;
         slot.generation = slot.generation.wrapping_add(1);
         let mut lanes = std::mem::take(&mut slot.lanes);
         place.generation = slot.generation;

@@ -138,6 +138,13 @@ impl<const N: usize> Sub for Acc<N> {
     }
 }
 
+/// Elements that are assigned one by one keep the rows of their buffer; a buffer takes those of its value.
+fn take_rows<T: Elem>(to: &[Q<T>], from: &[Q<T>]) {
+    if let (Some(to), Some(from)) = (to.first(), from.first()) {
+        lane::take_rows::<T::Lane>(to.handle(), from.handle());
+    }
+}
+
 macro_rules! value_of_array {
     ($([$($generics:tt)*] $T:ty),*) => { $(
         impl<$($generics)*> Value for $T {
@@ -155,6 +162,7 @@ macro_rules! value_of_array {
             }
             fn assign(&mut self, v: Self) {
                 self.0.assign(v.0);
+                take_rows(&self.0, &v.0);
             }
         }
     )* };

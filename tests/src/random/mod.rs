@@ -12,7 +12,7 @@ mod statement;
 mod tree;
 
 use ccl_runtime::interp::{self, Limits, Program, Unit};
-use ccl_runtime::kernel::Arguments;
+use ccl_runtime::kernel::{Arguments, Instance, InstanceError};
 use ccl_runtime::native::Session;
 use ccl_runtime::testing::input::{self, Fill};
 use ccl_syntax::ast::Module;
@@ -48,11 +48,20 @@ impl Case {
     }
 }
 
+/// How far a case came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Interpreter and simulator agree to the bit.
+    Agreed,
+    /// The compiler refuses the kernel, and says why.
+    Refused(String),
+}
+
 /// Checks everything that must hold of a case.
 ///
 /// # Errors
 /// What does not hold.
-pub fn check(case: &Case) -> Result<(), String> {
+pub fn check(case: &Case) -> Result<Outcome, String> {
     let text = case.text();
     let mut diags = Diags::default();
     let (parsed, source) = parse_items("k.rs", &text, &mut diags);
@@ -70,22 +79,57 @@ pub fn check(case: &Case) -> Result<(), String> {
     if !diags.is_empty() {
         return Err(format!("the text does not pass the checks:\n{}", diags.render(&source)));
     }
-    interpreted(case, &unit).map(|_| ())
+    let before = arguments(case, &unit)?;
+    let native = interpreted(case, &unit, before.clone())?;
+    match simulated(case, &unit, &before) {
+        Ok(simulated) => differences(&native, &simulated).map_or(Ok(Outcome::Agreed), Err),
+        Err(InstanceError::Front(error)) => Ok(Outcome::Refused(error.to_string())),
+        Err(InstanceError::Lower(error)) => Ok(Outcome::Refused(error.to_string())),
+        Err(error) => Err(format!("the simulator ends otherwise than the interpreter: {error}")),
+    }
 }
 
-/// The arguments after a run by the interpreter.
-///
-/// # Errors
-/// The fault of the run; no generated kernel has one.
-pub fn interpreted(case: &Case, unit: &Unit) -> Result<Arguments, String> {
-    let consts: Vec<Value> = case.consts.iter().map(|n| Value::usize(*n as i128)).collect();
-    let program = Program { unit, function: "k", consts: &consts, linker: &() };
-    let mut session = Session::new(&QC_N);
-    let params = interp::params(program, &mut session).map_err(|error| error.to_string())?;
+/// The first element of an output about which the two do not agree.
+fn differences(native: &Arguments, simulated: &Arguments) -> Option<String> {
+    for (name, _) in native.iter() {
+        let (Some(a), Some(b)) = (native.tensor(name), simulated.tensor(name)) else { continue };
+        let n = a.iter().zip(b.iter()).filter(|(a, b)| a != b).count();
+        if let Some((i, (a, b))) = a.iter().zip(b.iter()).enumerate().find(|(_, (a, b))| a != b) {
+            return Some(format!("interpreter and simulator differ\n`{name}`: {n} elements, first {i}: {a} and {b}"));
+        }
+    }
+    None
+}
+
+fn program<'a>(unit: &'a Unit, consts: &'a [Value]) -> Program<'a> {
+    Program { unit, function: "k", consts, linker: &() }
+}
+
+fn consts(case: &Case) -> Vec<Value> {
+    case.consts.iter().map(|n| Value::usize(*n as i128)).collect()
+}
+
+/// What a case is run with.
+fn arguments(case: &Case, unit: &Unit) -> Result<Arguments, String> {
+    let consts = consts(case);
+    let params = interp::params(program(unit, &consts), &mut Session::new(&QC_N)).map_err(|error| error.to_string())?;
     let fill = Fill::of_case(case.seed as usize % 12);
-    let mut arguments = input::arguments(&params, &case.scalars, fill, case.seed)
-        .map_err(|missing| format!("no arguments for {}", missing.join(", ")))?;
+    input::arguments(&params, &case.scalars, fill, case.seed)
+        .map_err(|missing| format!("no arguments for {}", missing.join(", ")))
+}
+
+/// The arguments after a run by the interpreter; no generated kernel faults.
+fn interpreted(case: &Case, unit: &Unit, mut arguments: Arguments) -> Result<Arguments, String> {
     let limits = Limits { steps: 2_000_000, ..Limits::default() };
-    interp::run(program, &mut arguments, &mut session, limits).map_err(|error| error.to_string())?;
-    Ok(arguments)
+    let consts = consts(case);
+    let result = interp::run(program(unit, &consts), &mut arguments, &mut Session::new(&QC_N), limits);
+    result.map(|()| arguments).map_err(|error| error.to_string())
+}
+
+/// The arguments after a run on the simulator.
+fn simulated(case: &Case, unit: &Unit, arguments: &Arguments) -> Result<Arguments, InstanceError> {
+    let consts: Vec<i128> = case.consts.iter().map(|n| *n as i128).collect();
+    let instance = Instance::from_unit(unit, "k", &consts, &QC_N, &())?;
+    let options = iss::sim::Options { threads: Some(1), ..Default::default() };
+    Ok(instance.compile(arguments, &Default::default())?.run(arguments, &options)?.arguments)
 }

@@ -4,20 +4,28 @@ use ccl_syntax::ast::{Block, Expr, ExprKind, ItemKind, Module, Stmt, StmtKind};
 
 use super::Case;
 
-/// The smallest case found that still fails; `fails` says whether one does.
+/// Most cases that are tried.
+const MAX_TRIES: usize = 3000;
+
+/// A smaller case that still fails; `fails` says whether one does.
 pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
     let mut best = case.clone();
+    let (mut at, mut n_since, mut n_tries) = (0, 0, 0);
     loop {
         let n = edits(&mut best.module.clone(), usize::MAX);
-        let smaller = (0..n).find_map(|at| {
-            let mut smaller = best.clone();
-            edits(&mut smaller.module, at);
-            smaller.module.renumber();
-            fails(&smaller).then_some(smaller)
-        });
-        match smaller {
-            Some(smaller) => best = smaller,
-            None => return best,
+        // Every edit of the best case was tried in vain, or enough is enough.
+        if n_since >= n || n_tries >= MAX_TRIES {
+            return best;
+        }
+        at = if at < n { at } else { 0 };
+        let mut smaller = best.clone();
+        edits(&mut smaller.module, at);
+        smaller.module.renumber();
+        n_tries += 1;
+        if fails(&smaller) {
+            (best, n_since) = (smaller, 0);
+        } else {
+            (at, n_since) = (at + 1, n_since + 1);
         }
     }
 }
