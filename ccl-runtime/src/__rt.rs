@@ -29,6 +29,11 @@ use crate::native::{Cause, Id};
 use crate::tensor::{Acc, Lrm};
 use crate::value::{Blend, Compare, Elem, Fx, Q, Value};
 
+/// Traits whose methods the language has: their names come in with no name of their own.
+pub mod methods {
+    pub use crate::tensor::Slices as _;
+}
+
 // ---- scopes and names ----
 
 /// The values of a block; they go when it is dropped.
@@ -529,4 +534,9 @@ pub fn rows() -> usize {
 /// Columns of the array.
 pub fn cols() -> usize {
     state::with(|s| s.geometry.cols)
+}
+
+/// Stands for a body with errors, which have been reported.
+pub fn broken() -> ! {
+    unreachable!("a kernel with errors does not build")
 }

@@ -169,6 +169,11 @@ codes! {
     /// A generic argument that is left out and cannot be told from the arguments or from the type that the place wants.
     409 OpenGeneric = "generic argument not known",
         before "fn f(a: Q<Fx<16>>) {\n    probe!(exp(a));\n}", after "fn f(a: Q<Fx<16>>) {\n    probe!(exp::<24>(a));\n}";
+    /// A kernel takes or returns what no caller outside the machine has. Kernels take tensors behind references, and scalars; their
+    /// results leave through tensors. Functions that kernels call may take and return anything.
+    410 KernelParam = "not for the signature of a kernel",
+        before "#[kernel]\nfn k(a: &Lrm<i8, 4>) {\n    probe!(a[0]);\n}",
+        after "#[kernel]\nfn k(x: &Ocm<i8, Planar<4, 8, 8>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 4>>().wait();\n        probe!(a[0]);\n    }\n}";
     /// What flows in or out differs from its tensor: another element type, more channels, or weights in another order than
     /// they are taken.
     501 FlowShape = "shapes differ in a flow",

@@ -27,22 +27,49 @@ pub struct Budget {
 }
 
 /// What an instance needs at the most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Peak {
-    /// Bytes of local memory in every PE.
-    pub lrm_bytes: u64,
-    /// Bytes of on-chip memory, tensors of its parameters included.
-    pub ocm_bytes: u64,
+    /// Local memory in every PE.
+    pub lrm: Most,
+    /// On-chip memory, tensors of its parameters included.
+    pub ocm: Most,
 }
 
-/// Checks an instance against a machine; findings are in `diags`. `None` if its kernel is not in the module.
-pub fn check_budget(
-    module: &Module,
-    checked: &Checked,
-    instance: &Instance,
-    budget: Budget,
-    diags: &mut Diags,
-) -> Option<Peak> {
+/// The moment at which most of a memory is in use.
+#[derive(Clone, Debug, Default)]
+pub struct Most {
+    /// Bytes in use.
+    pub bytes: u64,
+    /// What is alive then, in the order of allocation.
+    pub buffers: Vec<Buffer>,
+}
+
+/// A buffer, or a tensor on the chip.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    place: Place,
+    /// The variable, or what made it.
+    pub name: String,
+    /// Bytes of one instance.
+    pub bytes: u64,
+    /// How many there are of it.
+    pub n_instances: u64,
+    /// Where it is allocated.
+    pub span: Span,
+}
+
+impl Buffer {
+    /// Name and bytes, for a list.
+    pub fn text(&self) -> String {
+        match self.n_instances {
+            1 => format!("`{}` has {} bytes", self.name, self.bytes),
+            n => format!("`{}` has {n} times {} bytes", self.name, self.bytes),
+        }
+    }
+}
+
+/// What an instance needs. Findings, which are about its accumulators, are in `diags`. `None` if its kernel is not in the module.
+pub fn measure(module: &Module, checked: &Checked, instance: &Instance, diags: &mut Diags) -> Option<Peak> {
     let kernel = module.fns().map(|(_, f)| f).find(|f| f.name.name.name == instance.kernel)?;
     // What is no constant is not known here, and no error.
     let mut said = Diags::default();
@@ -71,12 +98,24 @@ pub fn check_budget(
     }
     meter.block(&kernel.body);
     let (lrm, ocm) = (std::mem::take(&mut meter.lrm), std::mem::take(&mut meter.ocm));
-    let place = module.instances().find(|(name, ..)| name.id.0 == instance.id.0).map(|(name, ..)| name.name.span);
-    let place = place.unwrap_or(kernel.name.name.span);
-    over(instance, place, &lrm, budget.lrm_bytes, Code::LrmBudget, diags);
-    over(instance, place, &ocm, budget.ocm_bytes, Code::OcmBudget, diags);
     said.take();
-    Some(Peak { lrm_bytes: lrm.bytes, ocm_bytes: ocm.bytes })
+    Some(Peak { lrm, ocm })
+}
+
+/// Checks an instance against a machine; findings are in `diags`. `None` if its kernel is not in the module.
+pub fn check_budget(
+    module: &Module,
+    checked: &Checked,
+    instance: &Instance,
+    budget: Budget,
+    diags: &mut Diags,
+) -> Option<Peak> {
+    let peak = measure(module, checked, instance, diags)?;
+    let place = module.instances().find(|(name, ..)| name.id.0 == instance.id.0).map(|(name, ..)| name.name.span);
+    let place = place.unwrap_or_default();
+    over(instance, place, &peak.lrm, budget.lrm_bytes, Code::LrmBudget, diags);
+    over(instance, place, &peak.ocm, budget.ocm_bytes, Code::OcmBudget, diags);
+    Some(peak)
 }
 
 fn over(instance: &Instance, place: Span, most: &Most, budget: u64, code: Code, diags: &mut Diags) {
@@ -97,15 +136,8 @@ fn over(instance: &Instance, place: Span, most: &Most, budget: u64, code: Code, 
         most.bytes - budget,
         instance.target
     );
-    let mut diag = Diag::new(code, place, message);
-    for buffer in &most.buffers {
-        let text = match buffer.n_instances {
-            1 => format!("`{}` has {} bytes", buffer.name, buffer.bytes),
-            n => format!("`{}` has {n} times {} bytes", buffer.name, buffer.bytes),
-        };
-        diag = diag.note_at(buffer.span, text);
-    }
-    diags.push(diag.help(help));
+    let diag = Diag::new(code, place, message).help(help);
+    diags.push(most.buffers.iter().fold(diag, |diag, buffer| diag.note_at(buffer.span, buffer.text())));
 }
 
 /// Bytes of biases and weights in steps of `n_outputs`, each filled up to what the MAC unit pops.
@@ -120,23 +152,6 @@ fn stream_bytes(n_outputs: u64, co: u64, k: u64, elem: u64) -> Option<u64> {
 enum Place {
     Lrm,
     Ocm,
-}
-
-/// A buffer that is alive.
-#[derive(Clone, Debug)]
-struct Buffer {
-    place: Place,
-    name: String,
-    bytes: u64,
-    n_instances: u64,
-    span: Span,
-}
-
-/// The moment at which most of a memory was in use.
-#[derive(Clone, Debug, Default)]
-struct Most {
-    bytes: u64,
-    buffers: Vec<Buffer>,
 }
 
 /// What is known about an accumulator.

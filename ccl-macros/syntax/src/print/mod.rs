@@ -477,7 +477,7 @@ fn chain(value: &Expr, first: bool) -> Doc {
     group(cat(docs))
 }
 
-fn lit_text(lit: &Lit) -> String {
+pub(crate) fn lit_text(lit: &Lit) -> String {
     match lit {
         Lit::Bool(value) => value.to_string(),
         Lit::Float(text) => text.clone(),

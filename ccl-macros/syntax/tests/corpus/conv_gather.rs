@@ -9,7 +9,7 @@ ccl! {
     /// # Shapes
     /// `x: [CI, H, W]`, `w: [CO, KH * KW * CI]` tap by tap, `y: [CO, HO, WO]`.
     #[kernel]
-    #[reference(golden::conv)]
+    #[reference(golden::conv::<KH, KW, STRIDE, DILATION>)]
     pub fn conv_gather<
         const CI: usize,
         const CO: usize,

@@ -1,5 +1,5 @@
 //! 1x1 convolution: the plain case, and the attribute form of the same language.
-use ccl_runtime::{QC_U, ccl};
+use ccl_runtime::attr::ccl;
 
 #[ccl]
 pub mod kernels {

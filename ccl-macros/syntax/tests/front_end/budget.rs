@@ -16,7 +16,7 @@ fn peaks_of_the_corpus() {
                 let peak =
                     ccl_syntax::check_budget(&block.module, &checked, instance, MACHINE, &mut diags).expect(&name);
                 all +=
-                    &format!("{name} {}: {} bytes a PE, {} on chip\n", instance.name, peak.lrm_bytes, peak.ocm_bytes);
+                    &format!("{name} {}: {} bytes a PE, {} on chip\n", instance.name, peak.lrm.bytes, peak.ocm.bytes);
             }
         }
         all += &diags.render(&file.source);
@@ -80,7 +80,7 @@ fn any_graph_of_calls_ends() {
         let (module, _) = ccl_syntax::parse_items("k.rs", &format!("{text}{last}"), &mut diags);
         let checked = ccl_syntax::check(&module, &mut diags);
         let peak = ccl_syntax::check_budget(&module, &checked, &checked.instances[0], MACHINE, &mut diags);
-        assert_eq!(peak.map(|peak| peak.lrm_bytes), Some(0));
+        assert_eq!(peak.map(|peak| peak.lrm.bytes), Some(0));
         assert_eq!(diags.take().len(), usize::from(last.contains("f0")));
     }
 }

@@ -72,7 +72,10 @@ fn the_macro_sees_the_same_tree() {
             let (module, source) = ccl_syntax::parse_tokens(tokens.clone(), &mut diags);
             assert_eq!(diags.render(&source), "", "{name}");
             assert_eq!(module.items, block.module.items, "{name}");
-            assert_eq!(ccl_syntax::expand(tokens).to_string(), "", "{name}");
+            let expanded = ccl_syntax::expand(tokens.clone());
+            assert!(!expanded.to_string().contains("compile_error"), "{name}");
+            assert_eq!(ccl_syntax::expand(tokens).to_string(), expanded.to_string(), "{name}");
+            syn::parse2::<Items>(expanded).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
     }
 }

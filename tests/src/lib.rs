@@ -1,0 +1,1 @@
+//! Nothing but the home of tests that cross crates: see `tests/`.
