@@ -6,9 +6,8 @@ ccl! {
     use crate::nn::requantise::requantised;
     use crate::nn::softmax::softmax_by_table;
 
-    /// What happens to the row of each query before it is stored: nothing. A generated kernel calls a function of this signature,
-    /// which users replace by their own.
-    #[stub(attention::post_projection)]
+    /// The slot behind the values: what happens to the row of each query before it is stored. Here it is nothing; users fill it by a
+    /// function of the same signature with `#[stub(ccl_runtime::nn::attention::post_projection)]`.
     #[inline]
     pub fn post_projection<const D: usize>(projected: &mut Lrm<i8, D>) {
         let _ = projected;

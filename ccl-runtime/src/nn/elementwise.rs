@@ -1,21 +1,23 @@
 //! Element by element: sums, differences, products, quotients, the lesser, the greater, bounds.
 //!
-//! ONNX rounds a sum or product with the zero point inside, a difference or quotient without; ties go to even. Terms have `F`
-//! fraction bits and are rounded to the nearest, so that ratios such as 1/3 and 2/3 add up to ties where exact numbers do.
+//! ONNX rounds a sum or product with the zero point inside, a difference or quotient without; ties go to even. What is a tie is decided
+//! by float32, whose numbers near 100 are 2^-17 apart. Here terms have 21 fraction bits, and their sum is rounded to 17 before it is
+//! rounded to a step. So sums agree for scales that make ties exactly, powers of two and their like, and for scales that make
+//! none; where a short decimal or a third makes a tie that float32 sees at one magnitude and not at another, halves may differ.
 
 use ccl_runtime::ccl;
 
 ccl! {
-    /// Fraction bits of the terms of sums, and one more, from which they are rounded.
-    const F: usize = 20;
-    const F1: usize = 21;
+    /// Fraction bits of terms, and those of float32 near 100.
+    const F: usize = 21;
+    const G: usize = 17;
     /// Fraction bits of reciprocals.
     const R: usize = 29;
 
-    /// `(v - zero_point) * scale`, rounded to the nearest of 20 fraction bits; below 1024.
+    /// To whole steps as float32 would round: first to what it holds, then half to even.
     #[inline]
-    fn term(v: Q<i8>, scale: Scale, zero_point: i32) -> Q<Fx<F>> {
-        dequantize::<F1>(v, scale, zero_point).rescale::<F>(HalfUp, Wrap)
+    fn whole(x: Q<Fx<F>>) -> Q<i32> {
+        x.rescale::<G>(HalfUp, Wrap).round(HalfEven)
     }
 
     /// Sum.
@@ -23,7 +25,7 @@ ccl! {
     /// # Shapes
     /// `a, b, y: [C, H, W]`.
     /// # Units
-    /// `scales` are `s_a / s_y` and `s_b / s_y`, both below 4; zero points of `a`, `b`, `y`.
+    /// `scales` are `s_a / s_y` and `s_b / s_y`, together below 3.5; zero points of `a`, `b`, `y`.
     /// # Source
     /// `NUMERICS.md`, QLinearAdd.
     #[kernel(reference = crate::nn::reference::add)]
@@ -40,9 +42,10 @@ ccl! {
             let (va, vb) = (flow_a.wait(), flow_b.wait());
             let mut out = Lrm::<i8, 4>::new();
             for c in 0..4 {
-                let sum = term(va[c], scales.0, zero_points.0) + term(vb[c], scales.1, zero_points.1);
-                let inside = sum + fx_raw::<F>(splat(zero_points.2 << F));
-                out[c] = inside.round(HalfEven).narrow::<i8>(Saturate);
+                let term_a = dequantize::<F>(va[c], scales.0, zero_points.0);
+                let term_b = dequantize::<F>(vb[c], scales.1, zero_points.1);
+                let inside = term_a + term_b + fx_raw::<F>(splat(zero_points.2 << F));
+                out[c] = whole(inside).narrow::<i8>(Saturate);
             }
             y.at(t).store(out);
         }
@@ -70,8 +73,9 @@ ccl! {
             let (va, vb) = (flow_a.wait(), flow_b.wait());
             let mut out = Lrm::<i8, 4>::new();
             for c in 0..4 {
-                let difference = term(va[c], scales.0, zero_points.0) - term(vb[c], scales.1, zero_points.1);
-                out[c] = (difference.round(HalfEven) + zero_points.2).narrow::<i8>(Saturate);
+                let term_a = dequantize::<F>(va[c], scales.0, zero_points.0);
+                let term_b = dequantize::<F>(vb[c], scales.1, zero_points.1);
+                out[c] = (whole(term_a - term_b) + zero_points.2).narrow::<i8>(Saturate);
             }
             y.at(t).store(out);
         }
@@ -100,9 +104,8 @@ ccl! {
             let mut out = Lrm::<i8, 4>::new();
             for c in 0..4 {
                 let product = (va[c].widen::<i32>() - zero_points.0) * (vb[c].widen::<i32>() - zero_points.1);
-                let scaled = dequantize::<F1>(product, scale, 0).rescale::<F>(HalfUp, Wrap);
-                let inside = scaled + fx_raw::<F>(splat(zero_points.2 << F));
-                out[c] = inside.round(HalfEven).narrow::<i8>(Saturate);
+                let inside = dequantize::<F>(product, scale, 0) + fx_raw::<F>(splat(zero_points.2 << F));
+                out[c] = whole(inside).narrow::<i8>(Saturate);
             }
             y.at(t).store(out);
         }
@@ -132,8 +135,8 @@ ccl! {
             let mut out = Lrm::<i8, 4>::new();
             for c in 0..4 {
                 let steps = va[c].widen::<i32>() - zero_points.0;
-                let exact = fx_mul::<F1>(fx_raw::<0>(steps), fx_raw::<R>(lookup(reciprocals, vb[c])));
-                let quotient = exact.rescale::<F>(HalfUp, Wrap).round(HalfEven) + zero_points.2;
+                let exact = fx_mul::<F>(fx_raw::<0>(steps), fx_raw::<R>(lookup(reciprocals, vb[c])));
+                let quotient = whole(exact) + zero_points.2;
                 let without_end = select(steps > 0, splat(127), splat(-128));
                 let divisor = vb[c].widen::<i32>();
                 out[c] = select(divisor == zero_points.1, without_end, quotient).narrow::<i8>(Saturate);

@@ -36,7 +36,7 @@ ccl! {
     ///
     /// # Shapes
     /// `x: [C, H, W]`, `y: [CO, HO, WO]`; the first channel and `C` are multiples of 4, unless `C` ends `y`.
-    #[kernel(reference = crate::nn::reference::put)]
+    #[kernel(reference = crate::nn::reference::put::<FIRST>)]
     pub fn put<
         const C: usize,
         const H: usize,

@@ -38,7 +38,7 @@ ccl! {
     /// # Units
     /// `scales` have `S` fraction bits: as many as the largest leaves room for, so that each keeps what float32 knows of it.
     /// Halves go up, not to even: scales that make them common want [`pointwise`].
-    #[kernel(reference = crate::nn::reference::pointwise_per_channel)]
+    #[kernel(reference = crate::nn::reference::pointwise_per_channel::<S>)]
     pub fn pointwise_per_channel<
         const CI: usize,
         const CO: usize,

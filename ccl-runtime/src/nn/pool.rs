@@ -3,10 +3,12 @@
 use ccl_runtime::ccl;
 
 ccl! {
-    /// Fraction bits of averages, one more from which they are rounded, and those of a step over a count.
-    const F: usize = 20;
-    const F1: usize = 21;
+    /// Fraction bits of averages, those of float32 near 100, those of a ratio of steps, and how many more its quotient has.
+    const F: usize = 21;
+    const G: usize = 17;
     const R: usize = 24;
+    const MORE: usize = 5;
+    const S: usize = 29;
 
     /// The greatest element of each window; padding never is one.
     ///
@@ -52,7 +54,7 @@ ccl! {
     /// # Shapes
     /// `x: [C, H, W]`, `y: [C, HO, WO]`.
     /// # Units
-    /// `ratio` is `s_x / s_y`, below 4; zero points of `x` and `y`; `stride` and `pad` as in [`max_pool`].
+    /// `ratio` is `s_x / s_y`, below 3.5; zero points of `x` and `y`; `stride` and `pad` as in [`max_pool`].
     /// # Source
     /// `NUMERICS.md`, QLinearAveragePool: the zero point is inside the rounding.
     #[kernel(reference = crate::nn::reference::average_pool::<KH, KW>)]
@@ -81,7 +83,7 @@ ccl! {
                 }
             }
             // PEs without an output count nothing.
-            let share = fx_div::<R>(ratio, fx_raw::<R>(max(count, 1) << R));
+            let share = fx_raw::<S>(fx_div::<MORE>(ratio, fx_raw::<R>(max(count, 1))).raw());
             let taken = count * zero_points.0;
             for t in place.chunks::<4>().pipelined(2) {
                 let corner = window.channels(t.channel());
@@ -96,9 +98,9 @@ ccl! {
                 }
                 let mut out = Lrm::<i8, 4>::new();
                 for c in 0..4 {
-                    let average = fx_mul::<F1>(fx_raw::<0>(sums[c] - taken), share).rescale::<F>(HalfUp, Wrap);
+                    let average = fx_mul::<F>(fx_raw::<0>(sums[c] - taken), share);
                     let inside = average + fx_raw::<F>(splat(zero_points.1 << F));
-                    out[c] = inside.round(HalfEven).narrow::<i8>(Saturate);
+                    out[c] = inside.rescale::<G>(HalfUp, Wrap).round(HalfEven).narrow::<i8>(Saturate);
                 }
                 y.at(t).store(out);
             }

@@ -47,7 +47,7 @@ ccl! {
     /// `x` has `F` fraction bits; `inverse` is `1 / s_y`.
     /// # Source
     /// `NUMERICS.md`, QuantizeLinear. Its division and this product differ only where float32 rounds to a half.
-    #[kernel(reference = crate::nn::reference::quantise)]
+    #[kernel(reference = crate::nn::reference::quantise::<F>)]
     pub fn quantise<const C: usize, const H: usize, const W: usize, const F: usize>(
         x: &Ocm<i32, Planar<C, H, W>>,
         y: &mut Ocm<i8, Planar<C, H, W>>,
@@ -68,7 +68,7 @@ ccl! {
     /// `y` has `F` fraction bits; `scale` is `s_x`.
     /// # Source
     /// `MACHINE.md` section 6, dequantise: shifted right without rounding.
-    #[kernel(reference = crate::nn::reference::dequantise)]
+    #[kernel(reference = crate::nn::reference::dequantise::<F>)]
     pub fn dequantise<const C: usize, const H: usize, const W: usize, const F: usize>(
         x: &Ocm<i8, Planar<C, H, W>>,
         y: &mut Ocm<i32, Planar<C, H, W>>,

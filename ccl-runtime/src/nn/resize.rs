@@ -3,8 +3,9 @@
 use ccl_runtime::ccl;
 
 ccl! {
-    /// Fraction bits of positions, and those of results that are cut.
-    const F: usize = 12;
+    /// Fraction bits of positions, one more from which they are rounded, and those of results that are cut.
+    const F: usize = 20;
+    const F1: usize = 21;
     const CUT: usize = 10;
 
     /// Nearest neighbour by a whole factor `S`: each element becomes a patch.
@@ -131,7 +132,8 @@ ccl! {
     /// # Shapes
     /// `x: [C, H, W]`, `y: [C, HO, WO]`.
     /// # Units
-    /// Weights have 12 fraction bits; results are rounded to 10 and cut toward zero, so that whole numbers stay what they are.
+    /// `H` and `W` are below 1024. Weights have 20 fraction bits; results are rounded to 10 and cut toward zero, so that whole numbers
+    /// stay what they are.
     /// # Source
     /// `NUMERICS.md`, Resize linear.
     #[kernel(reference = crate::nn::reference::resize_linear)]
@@ -142,11 +144,11 @@ ccl! {
         for t in y.tiles() {
             let py = max(position(q_row() + t.y(), H, HO), 0);
             let px = max(position(q_col() + t.x(), W, WO), 0);
-            let fy = fx_div::<F>(fx_raw::<0>(py), fx_raw::<0>(splat(2 * HO as i32))).raw();
-            let fx = fx_div::<F>(fx_raw::<0>(px), fx_raw::<0>(splat(2 * WO as i32))).raw();
-            let (wy, wx) = (fy & ((1 << F) - 1), fx & ((1 << F) - 1));
-            let iy = min(fy >> F, H as i32 - 1);
-            let ix = min(fx >> F, W as i32 - 1);
+            let place_y = (fx_div::<F1>(fx_raw::<0>(py), fx_raw::<0>(splat(2 * HO as i32))).raw() + 1) >> 1;
+            let place_x = (fx_div::<F1>(fx_raw::<0>(px), fx_raw::<0>(splat(2 * WO as i32))).raw() + 1) >> 1;
+            let (wy, wx) = (fx_raw::<F>(place_y & ((1 << F) - 1)), place_x & ((1 << F) - 1));
+            let iy = min(place_y >> F, H as i32 - 1);
+            let ix = min(place_x >> F, W as i32 - 1);
             let iy1 = min(iy + 1, H as i32 - 1);
             let ix1 = min(ix + 1, W as i32 - 1);
             let width = W as i32;
@@ -160,9 +162,8 @@ ccl! {
                 let (ll, lr) = (lower_left.widen::<i32>(), lower_right.widen::<i32>());
                 let upper = (ul << F) + (ur - ul) * wx;
                 let lower = (ll << F) + (lr - ll) * wx;
-                // 24 fraction bits do not fit: one factor gives up 4 of its own.
-                let mixed = (upper << 6) + ((lower - upper) >> 4) * (wy >> 2);
-                let cut = mixed.shr_round(F + 6 - CUT, HalfUp).shr_round(CUT, TowardZero);
+                let mixed = upper + fx_mul::<F>(fx_raw::<F>(lower - upper), wy).raw();
+                let cut = mixed.shr_round(F - CUT, HalfUp).shr_round(CUT, TowardZero);
                 y.at(t).channels(c).store(cut.narrow::<i8>(Saturate));
             }
         }

@@ -40,7 +40,8 @@ ccl! {
             e[k] = fx_raw::<P>(lookup(table, top - scores[k]));
             total += e[k];
         }
-        let reciprocal = fx_div::<R>(steps, total);
+        // A quotient is cut; one more is never too little, so that halves of steps stay halves.
+        let reciprocal = fx_raw::<R>(fx_div::<R>(steps, total).raw() + 1);
         for k in 0..K {
             out[k] = probability::<P>(e[k], reciprocal, zero_point);
         }
@@ -68,7 +69,8 @@ ccl! {
             e[k] = exp::<P>(dequantize::<X>(scores[k] - top, scale, 0));
             total += e[k];
         }
-        let reciprocal = fx_div::<R>(steps, total);
+        // A quotient is cut; one more is never too little, so that halves of steps stay halves.
+        let reciprocal = fx_raw::<R>(fx_div::<R>(steps, total).raw() + 1);
         for k in 0..K {
             out[k] = probability::<P>(e[k], reciprocal, zero_point);
         }
