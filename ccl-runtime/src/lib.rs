@@ -45,6 +45,8 @@ pub mod ir;
 pub mod kernel;
 pub mod lower;
 pub mod native;
+#[rustfmt::skip] // In reading order.
+pub mod nn;
 pub mod tensor;
 pub mod testing;
 pub mod value;

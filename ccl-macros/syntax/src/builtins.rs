@@ -298,7 +298,7 @@ builtins! {
         /// Of a tile: its place times `s`, where a window of that stride begins; taps count elements of the tensor.
         Method "Walk, Tile" stride = "stride(s: usize) -> Self";
         /// Every PE holds `BY` x `BX` neighbouring elements a channel.
-        Method "Walk" block = "block::<BY, BX>() -> Walk";
+        Method "Walk, Tile" block = "block::<BY, BX>() -> Self";
         /// Lays tiles on `rows` x `cols` PEs.
         Method "Walk" grid = "grid(rows: usize, cols: usize) -> Walk";
         /// Two bodies at a time work in turn on `n` instances of their buffers, so that flows run beside arithmetic.
@@ -328,7 +328,9 @@ builtins! {
         Method "Tile" store = "store(value) -> ()";
     }
     Broadcast {
-        /// A tensor on its way to every PE, in its order. 16 bytes a cycle; waits where the queue is empty.
+        /// A tensor on its way to every PE, in its order. 16 bytes a cycle; waits where the queue is empty. Activations are weights
+        /// without biases: `Tokens` for `take::<4>`, whose outputs are the tokens; `Planar` for `take::<1>`, whose outputs are the
+        /// channels. The numbers of tokens, features and places are multiples of 4, 4 and 16.
         Function broadcast = "broadcast(tensor: &Ocm<T, L>) -> Broadcast";
         /// A broadcast in progress.
         Type Broadcast = "Broadcast";
@@ -370,9 +372,9 @@ builtins! {
         Method "range" rev = "rev() -> range";
     }
     Neighbours {
-        /// The value `hops` PEs away moves here: `shift(x, East, 1)` gives each PE the value of its western neighbour. One cycle a
-        /// hop; 0 comes in at the edge, border columns take part.
-        Function shift = "shift(x: Q<T>, to: Direction, hops: usize) -> Q<T>";
+        /// The value `hops` PEs away moves here: `shift(x, East, 1)` gives each PE the value of its western neighbour. Elements of a
+        /// buffer move by words. One cycle a hop and word; 0 comes in at the edge, border columns take part.
+        Function shift = "shift(x: Q<T>, to: Direction, hops: usize) -> Q<T> or shift(x: &Lrm<T, N>, to: Direction, hops: usize) -> Lrm<T, N>";
         /// Toward row 0.
         Constant North = "North: Direction";
         /// Toward the last column.

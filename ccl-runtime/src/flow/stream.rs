@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::native::state::Tag;
 use crate::native::{Cause, Lane};
 use crate::tensor::mac::Taken;
-use crate::tensor::view::{Kind, Order};
+use crate::tensor::view::{Kind, Order, View};
 use crate::tensor::{Acc, Lrm, Ocm, store, store::TensorId};
 use crate::value::{Elem, Q, splat};
 
@@ -26,6 +26,8 @@ struct Progress {
 #[derive(Clone, Copy, Debug)]
 struct Ordered {
     order: Order,
+    /// Outputs, where steps of 16 bytes lie apart: as many words from one step to the next.
+    tokens: Option<usize>,
     /// Inputs of an output.
     k: usize,
     /// Bytes of the biases of the outputs of a step, and of their weights too.
@@ -48,14 +50,7 @@ pub fn broadcast<T: Elem, L>(tensor: &Ocm<T, L>) -> Broadcast {
     if !view.is_whole() {
         Cause::Layout { layout: "a part of a tensor", wanted: "order in which it could be broadcast" }.raise();
     }
-    let ordered = match view.kind {
-        Kind::Stream(order) => {
-            let k = view.dims[2];
-            let biases = order.bias_bytes();
-            Some(Ordered { order, k, biases, group: biases + order.weights(k) * view.elem })
-        }
-        _ => None,
-    };
+    let ordered = Ordered::of(view);
     let len = store::read(view.tensor, <[u8]>::len);
     Broadcast(Rc::new(RefCell::new(Progress { tensor: view.tensor, elem: view.elem, len, at: 0, ordered })))
 }
@@ -69,7 +64,11 @@ impl Progress {
             Cause::StreamEnd { at, wanted: n, len: self.len }.raise();
         }
         self.at += n;
-        store::read(self.tensor, |bytes| bytes[at..at + n].to_vec())
+        let strided = self.ordered.filter(|ordered| ordered.tokens.is_some());
+        store::read(self.tensor, |bytes| match strided {
+            Some(ordered) => (at..at + n).map(|at| bytes[ordered.address(at)]).collect(),
+            None => bytes[at..at + n].to_vec(),
+        })
     }
 
     #[track_caller]
@@ -81,6 +80,28 @@ impl Progress {
 }
 
 impl Ordered {
+    /// The order in which a tensor serves the MAC unit, if it does.
+    fn of(view: &View) -> Option<Ordered> {
+        let [c, h, w] = view.dims;
+        let (order, k, biases) = match view.kind {
+            Kind::Stream(order) => (order, w, order.bias_bytes()),
+            // 16 bytes are 4 tokens of 4 features.
+            Kind::Tokens if view.elem == 1 && w % 4 == 0 && c % 4 == 0 => (Order::Mat4, c, 0),
+            // 16 bytes are 16 places of a channel.
+            Kind::Planar if view.elem == 1 && h * w % 16 == 0 => (Order::Dot, h * w, 0),
+            _ => return None,
+        };
+        let tokens = (view.kind == Kind::Tokens).then_some(w);
+        Some(Ordered { order, tokens, k, biases, group: biases + order.weights(k) * view.elem })
+    }
+
+    /// Where byte `at` of the stream lies in memory.
+    fn address(&self, at: usize) -> usize {
+        let Some(n_tokens) = self.tokens else { return at };
+        let (step, n_steps) = (at / 16, self.group / 16);
+        (step % n_steps * n_tokens + step / n_steps * 4) * 4 + at % 16
+    }
+
     /// Inputs whose weights lie before byte `at` of a group; none before the biases have been taken.
     fn inputs_before(&self, at: usize, elem: usize) -> usize {
         let step = 16 * elem;
@@ -105,6 +126,9 @@ impl Broadcast {
             p.check_outputs(N);
             let wanted = p.ordered.map_or(4 * N, |ordered| ordered.biases);
             if let Some(ordered) = p.ordered {
+                if ordered.biases == 0 {
+                    Cause::Layout { layout: "activations", wanted: "biases" }.raise();
+                }
                 let at = p.at % ordered.group;
                 if at != 0 {
                     let done = ordered.inputs_before(at, p.elem);

@@ -90,6 +90,13 @@ impl Tile {
         self.place.stride
     }
 
+    /// The same PEs, each with a patch of `BY` x `BX` neighbouring elements: what an enlarged tensor has for one of its source's.
+    pub fn block<const BY: usize, const BX: usize>(mut self) -> Self {
+        const { assert!(BY > 0 && BX > 0, "`block`: a PE holds at least one element") }
+        self.place.block = (BY, BX);
+        self
+    }
+
     /// The tile moved by rows and columns: one tap of a window.
     pub fn tap(mut self, dy: i32, dx: i32) -> Self {
         self.tap = (self.tap.0 + dy, self.tap.1 + dx);

@@ -543,3 +543,59 @@ fn local_memory_is_counted_by_scope() {
         .unwrap();
     assert_eq!(session.usage().lrm_bytes, 48);
 }
+
+/// Keys and values of an attention lie as they were stored; both serve the MAC unit without being copied.
+#[test]
+fn activations_are_weights() {
+    const N: usize = 12;
+    const D: usize = 8;
+    const K: usize = 32;
+    let mut random = Random(77);
+    let (keys, values) = (random.i8s(N * D), random.i8s(3 * K));
+    let tokens = Ocm::<i8, Tokens<N, D>>::from_logical(&keys);
+    let planar = Ocm::<i8, Planar<3, 4, 8>>::from_logical(&values);
+    let a: Vec<Vec<i8>> = (0..K).map(|_| random.i8s(35)).collect();
+    Session::with_geometry(ARRAYS[2])
+        .run("activations", || {
+            let lrm: [Q<i8>; K] = std::array::from_fn(|k| Q::from_slice(&a[k]));
+            let mut stream = broadcast(&tokens);
+            for n in (0..N).step_by(4) {
+                let acc = mac(&lrm[..D], stream.take::<4>());
+                for i in 0..4 {
+                    let sum = |pe: usize| (0..D).map(|d| a[d][pe] as i32 * keys[(n + i) * D + d] as i32).sum::<i32>();
+                    assert_eq!(acc.get(i).to_vec(), (0..35).map(sum).collect::<Vec<_>>());
+                }
+            }
+            let mut stream = broadcast(&planar);
+            for c in 0..3 {
+                let acc = mac(&lrm[..], stream.take::<1>());
+                let sum = |pe: usize| (0..K).map(|k| a[k][pe] as i32 * values[c * K + k] as i32).sum::<i32>();
+                assert_eq!(acc.get(0).to_vec(), (0..35).map(sum).collect::<Vec<_>>());
+            }
+        })
+        .unwrap();
+    let biases = Session::with_geometry(ARRAYS[2]).run("b", || _ = broadcast(&tokens).bias::<4>());
+    assert!(matches!(biases.unwrap_err().cause, Cause::Layout { wanted: "biases", .. }));
+}
+
+#[test]
+fn buffers_move_and_tiles_hold_patches() {
+    let values = Random(3).i8s(3 * 5 * 6);
+    let x = Ocm::<i8, Packed<3, 5, 6>>::from_logical(&values);
+    let y = Ocm::<i8, Packed<3, 10, 18>>::new();
+    on_array(|| {
+        for t in x.tiles() {
+            let a = t.fetch::<Lrm<i8, 3>>().wait();
+            let moved = shift(&a, West, 2);
+            (0..3).for_each(|c| assert_eq!(moved[c].to_vec(), shift(a[c], West, 2).to_vec()));
+            let patch: [Q<i8>; 18] = std::array::from_fn(|i| a[i % 3]);
+            let mut out = __rt::var(Lrm::<i8, 18>::new());
+            (0..18).for_each(|i| __rt::assign(patch[i], &mut out[i]));
+            y.at(t).block::<2, 3>().store(out);
+        }
+    });
+    for (i, got) in y.to_logical().into_iter().enumerate() {
+        let (c, r, q) = (i / 180, i / 18 % 10, i % 18);
+        assert_eq!(got, values[(c * 5 + r / 2) * 6 + q / 3]);
+    }
+}
