@@ -552,7 +552,7 @@ impl<'p> Cx<'p> {
                     _ => return self.fail("an on-chip tensor without its type", "write `Ocm::<i8, Packed<C, H, W>>::new()`"),
                 };
                 let (kind, dims) = layout;
-                let bytes = kind.size_bytes(dims, elem.bytes());
+                let bytes = kind.size_bytes(dims, elem.bytes()).next_multiple_of(super::finish::BUFFER_ALIGN);
                 let most = self.target.spec().ocm_bytes as usize;
                 if bytes == 0 || bytes > most {
                     return self.fail(format!("a tensor of {bytes} bytes on chip, where there are {most}"), "work in slices");
