@@ -3,3 +3,5 @@
 #[path = "front/kernels.rs"]
 mod kernels;
 mod support;
+#[path = "front/costs.rs"]
+mod costs;

@@ -211,7 +211,9 @@ impl Cx<'_> {
         if end > room {
             self.b.retype(buf, Type::Lrm { elem, n: (end / bytes) as u32, ring });
         }
-        // Words that hold elements are whole: a flow brings zeros in what fills them up.
+        if !begin.is_multiple_of(4) && begin.next_multiple_of(4) == room {
+            self.partial.push(buf);
+        }
         for word in begin.div_ceil(4)..end / 4 {
             let place = ElemRef { buf, view: Elem::I32, index: Index::Const, at: word as i32 };
             self.store_word(place, Src::Imm(0));

@@ -552,7 +552,7 @@ impl<'p> Cx<'p> {
                     }
                 };
                 let (kind, dims) = layout;
-                let bytes = kind.size_bytes(dims, elem.bytes());
+                let bytes = kind.size_bytes(dims, elem.bytes()).next_multiple_of(super::finish::BUFFER_ALIGN);
                 let most = self.target.spec().ocm_bytes as usize;
                 if bytes == 0 || bytes > most {
                     return self

@@ -419,16 +419,16 @@ impl<'p> Cx<'p> {
         if self.learnt.sequential.contains(&key) {
             pipelined = 0;
         }
-        // The last row of tokens may be short, and the last chunk too: each stands by itself.
+        // The last tile of tokens may end within a row, and takes two flows: it stands by itself.
+        let ragged = walk.view.kind == Kind::Tokens
+            && walk.tile.is_none()
+            && !walk.view.dims[2].is_multiple_of(walk.layout.grid.1);
         let mut parts = vec![(tiles, [0, 0, 0])];
-        let [rows, cols] = [walk.layout.grid.0, walk.layout.grid.1];
-        if walk.view.kind == Kind::Tokens && walk.tile.is_none() && walk.view.dims[2] % cols != 0 && tiles[1] > 1 {
-            let _ = rows;
+        if ragged && tiles[1] > 1 {
             parts = vec![([1, tiles[1] - 1, tiles[2]], [0, 0, 0]), ([1, 1, tiles[2]], [0, tiles[1] - 1, 0])];
         }
         for (extent, from) in parts {
-            let alone = extent.iter().product::<usize>() == 1;
-            let depth = if alone && total > 1 { 0 } else { pipelined };
+            let depth = if ragged && from[1] + extent[1] == tiles[1] { 0 } else { pipelined };
             self.walk_level(pattern, walk, (tiles, extent, from), &mut Vec::new(), depth, body, key)?;
         }
         Ok(())

@@ -89,6 +89,8 @@ pub(super) struct Cx<'p> {
     pub homes: HashMap<Id, usize>,
     /// Alignment that uses of local buffers ask for.
     pub aligns: HashMap<Id, u32>,
+    /// Buffers whose last word holds fewer elements than a MAC step reads.
+    pub partial: Vec<Id>,
     /// What is done once, before the kernel's body.
     pub prologue: IrBlock,
     pub tables: Vec<(Vec<i64>, crate::kernel::ElemType, Id)>,
@@ -116,6 +118,7 @@ impl<'p> Cx<'p> {
             masks: 0,
             homes: HashMap::new(),
             aligns: HashMap::new(),
+            partial: Vec::new(),
             prologue: Vec::new(),
             tables: Vec::new(),
             span: Span::default(),
@@ -237,6 +240,7 @@ impl<'p> Cx<'p> {
         self.ranges.retain(|id, _| id.0 < n);
         self.aligns.retain(|id, _| id.0 < n);
         self.homes.retain(|id, _| id.0 < n);
+        self.partial.retain(|id| id.0 < n);
     }
 
     // ---- what scalars depend on ----
@@ -311,6 +315,9 @@ impl<'p> Cx<'p> {
         let n = self.slots.len();
         let result = self.deeper(f)?;
         self.slots.truncate(n);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.locals.retain(|_, slot| *slot < n);
+        }
         Ok(result)
     }
 

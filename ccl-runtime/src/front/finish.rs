@@ -14,6 +14,9 @@ use crate::kernel::{Access, Argument, Arguments, ElemType, LayoutType, Memory, P
 /// Attempts at a kernel: each learns at least one thing that its text does not say in advance.
 const MOST_ATTEMPTS: usize = 64;
 
+/// Buffers are filled up to entries of a broadcast.
+pub(crate) const BUFFER_ALIGN: usize = 16;
+
 /// A kernel in the IR.
 #[derive(Clone, Debug)]
 pub struct Elaborated {
@@ -36,6 +39,13 @@ pub struct IrTensor {
     pub path: Vec<usize>,
     /// Its type.
     pub ty: TensorType,
+}
+
+impl IrTensor {
+    /// Bytes of the buffer: those of the tensor, filled up.
+    pub fn buffer_bytes(&self) -> usize {
+        self.ty.size_bytes().next_multiple_of(BUFFER_ALIGN)
+    }
 }
 
 /// Elaborates a kernel of a program's unit with its const arguments, for a machine, its scalar parameters bound.
@@ -163,7 +173,7 @@ impl<'p> Cx<'p> {
                     // What a kernel does not write stays.
                     Access::Write => Direction::InOut,
                 };
-                let bytes = match u32::try_from(ty.size_bytes()) {
+                let bytes = match u32::try_from(ty.size_bytes().next_multiple_of(BUFFER_ALIGN)) {
                     Ok(bytes) if bytes > 0 && bytes < 1 << 31 => bytes,
                     _ => {
                         return self
@@ -262,8 +272,10 @@ impl<'p> Cx<'p> {
         let files = self.program.units.iter().map(|unit| unit.module.file.clone()).collect();
         let prologue = std::mem::take(&mut self.prologue);
         let aligns = std::mem::take(&mut self.aligns);
+        let partial = std::mem::take(&mut self.partial);
         let mut f = self.b.finish();
         f.body.splice(0..0, prologue);
+        zero_partial_words(&f.values, &mut f.body, partial);
         visit::each_block(&mut f.body, &mut |block| {
             for op in block {
                 if let OpKind::Lrm { dst, align } = &mut op.kind
@@ -277,6 +289,31 @@ impl<'p> Cx<'p> {
         let module = ir::Module { files, consts: Vec::new(), funcs: vec![f] };
         Elaborated { module, kernel: name.to_owned(), tensors }
     }
+}
+
+/// Zeros in the last word of buffers that a MAC step reads beyond their elements; flows bring such words whole.
+fn zero_partial_words(values: &[ir::Value], body: &mut ir::Block, mut partial: Vec<Id>) {
+    visit::walk(body, &mut |op| {
+        if let OpKind::Flow { out: false, walk, .. } = &op.kind {
+            partial.retain(|id| *id != walk.lrm);
+        }
+    });
+    visit::each_block(body, &mut |block| {
+        let mut i = 0;
+        while i < block.len() {
+            if let OpKind::Lrm { dst, .. } = block[i].kind
+                && partial.contains(&dst)
+                && let Type::Lrm { elem, n, .. } = values[dst.0 as usize].ty
+            {
+                let at = (n * elem.bytes() / 4) as i32 - 1;
+                let place = ir::ElemRef { buf: dst, view: ir::Elem::I32, index: ir::Index::Const, at };
+                let (op, a, b) = (ir::AluOp::Mov, ir::Src::Imm(0), ir::Src::Imm(0));
+                let zero = OpKind::Alu { op, dst: ir::Dst::Elem(place), a, b };
+                block.insert(i + 1, ir::Op { kind: zero, loc: block[i].loc });
+            }
+            i += 1;
+        }
+    });
 }
 
 fn scalar_ty(elem: ElemType) -> ScalarTy {

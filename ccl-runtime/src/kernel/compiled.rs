@@ -199,7 +199,8 @@ impl CompiledKernel {
         let bytes = self.tensors.iter().map(|tensor| {
             let argument = at(arguments.get(&tensor.param), &tensor.path)
                 .ok_or_else(|| ArgError::Missing { name: tensor.name.clone() })?;
-            let bytes = tensor.ty.pack(argument).map_err(|error| error.of(&tensor.param))?;
+            let mut bytes = tensor.ty.pack(argument).map_err(|error| error.of(&tensor.param))?;
+            bytes.resize(tensor.buffer_bytes(), 0);
             Ok((tensor.name.clone(), bytes))
         });
         bytes.collect()
@@ -223,7 +224,7 @@ impl CompiledKernel {
         let mut out = arguments.clone();
         for tensor in self.tensors.iter().filter(|tensor| tensor.ty.access == Access::Write) {
             let bytes = sim.buffer(&tensor.name).map_err(|e| failed(&e))?;
-            let host = tensor.ty.unpack(bytes).map_err(|error| error.of(&tensor.param))?;
+            let host = tensor.ty.unpack(&bytes[..tensor.ty.size_bytes()]).map_err(|error| error.of(&tensor.param))?;
             if let Some(Argument::Tensor(to)) = out.get_mut(&tensor.param).and_then(|a| at_mut(a, &tensor.path)) {
                 *to = host;
             }
