@@ -111,9 +111,10 @@ impl Builder {
         producer: Option<NodeId>,
     ) -> Result<ValueId, GraphError> {
         let id = ValueId(u32::try_from(self.values.len()).map_err(|_| GraphError::TooMany)?);
-        if self.names.insert(name.to_owned(), id).is_some() {
+        if self.names.contains_key(name) {
             return Err(GraphError::Twice { name: name.to_owned() });
         }
+        self.names.insert(name.to_owned(), id);
         self.values.push(Value { name: name.to_owned(), ty, constant, producer });
         Ok(id)
     }

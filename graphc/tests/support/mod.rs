@@ -1,4 +1,5 @@
 //! Networks for tests, written as the messages of a file.
+#![allow(dead_code)]
 
 use graphc::graph::{Graph, Tensor};
 use graphc::import::{Import, Options, import};

@@ -1,0 +1,83 @@
+//! The command as a user runs it: output, errors, exit codes.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use graphc::{graph::Tensor, npy};
+use prost::Message;
+use support::{Net, list};
+
+fn graphc(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_graphc")).args(args).output().unwrap()
+}
+
+fn write(folder: &Path, net: &Net) -> String {
+    let path = folder.join("model.onnx");
+    std::fs::write(&path, net.model().encode_to_vec()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn check_lists_nodes_and_ends_with_a_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = Net::new(17).input("x", &["n", "4"]).constant("w", ndarray::Array2::<f32>::zeros((4, 5)).into_dyn());
+    let good = net.clone().node("MatMul", &["x", "w"], &["m"]).node("Identity", &["m"], &["y"]).output("y");
+    let file = write(folder.path(), &good);
+    let done = graphc(&["check", &file, "--dim", "n=3"]);
+    assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
+    let expected = "\
+mapped      MatMul    MatMul:m    f32[3x5]  matrix product
+decomposed  Identity  Identity:y  f32[3x5]  nothing
+input `x`: f32[3x4]
+output `y`: f32[3x5]
+2 nodes: 1 mapped, 1 decomposed, 0 refused; 0.000 GMAC; opset 17
+";
+    assert_eq!(text(&done.stdout), expected);
+    let json = graphc(&["check", &file, "--dim", "n=3", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&json["accepted"], &json["macs"]), (&true.into(), &60.into()));
+    assert_eq!(json["nodes"][1]["status"], "decomposed");
+
+    let file = write(folder.path(), &net.node("MatMul", &["w", "x"], &["m"]).node("Loop", &["m"], &["y"]).output("y"));
+    let refused = graphc(&["check", &file, "--dim", "n=3"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let errors = text(&refused.stderr);
+    assert!(errors.contains("error: node `MatMul:m` (MatMul, opset 17): product: `rows of the second matrix`"), "{errors}");
+    assert!(errors.contains("help: accepted: unroll it"), "{errors}");
+    assert_eq!(graphc(&["check", &file]).status.code(), Some(1));
+}
+
+#[test]
+fn files_that_are_no_models() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("noise.onnx");
+    std::fs::write(&path, [0xff; 100]).unwrap();
+    for (file, says) in [(path.to_str().unwrap(), "not an ONNX model"), ("absent.onnx", "cannot read"), (".", "no plain file")] {
+        let done = graphc(&["check", file]);
+        assert_eq!(done.status.code(), Some(2), "{file}");
+        assert!(text(&done.stderr).contains(says), "{}", text(&done.stderr));
+    }
+    assert_eq!(graphc(&["check", "x.onnx", "--dim", "n"]).status.code(), Some(2));
+}
+
+#[test]
+fn golden_runs_on_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let net = Net::new(17).input("x", &["2"]).node("Neg", &["x"], &["y:0/out"]).output("y:0/out");
+    let file = write(folder.path(), &net);
+    npy::write(Path::new(&at("x.npy")), &list(&[1.0_f32, -2.0])).unwrap();
+    let done = graphc(&["golden", &file, "--input", &format!("x={}", at("x.npy")), "--output-dir", &at("out")]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let expected: Tensor = list(&[-1.0_f32, 2.0]);
+    assert_eq!(npy::read(Path::new(&at("out/y_0_out.npy"))).unwrap(), expected);
+    let missing = graphc(&["golden", &file, "--output-dir", &at("out")]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).contains("input `x` (f32[2]) is missing"));
+}
