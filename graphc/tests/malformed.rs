@@ -121,7 +121,8 @@ fn extreme_numbers() {
             attribute.ints.iter_mut().for_each(|v| *v = value);
             go_through(model.encode_to_vec());
         }
-        let integers = graph.initializer.iter().enumerate().filter(|(_, t)| t.data_type == 7 && t.name.starts_with('c'));
+        let integers =
+            graph.initializer.iter().enumerate().filter(|(_, t)| t.data_type == 7 && t.name.starts_with('c'));
         for (t, tensor) in integers {
             for (i, &value) in (0..tensor.raw_data.len() / 8).flat_map(|i| extremes.iter().map(move |v| (i, v))) {
                 let mut model = model.clone();

@@ -81,11 +81,8 @@ fn no_ops_go_and_reshapes_join() {
         .output("y");
     // The last Identity stays: without it the output would lose its name.
     assert_eq!(rewritten(&net, "drop-no-ops").1, ["Neg", "Reshape", "Identity"]);
-    let swaps = Net::new(17)
-        .input("x", &["2", "2"])
-        .node("Transpose", &["x"], &["a"])
-        .node("Neg", &["a"], &["y"])
-        .output("y");
+    let swaps =
+        Net::new(17).input("x", &["2", "2"]).node("Transpose", &["x"], &["a"]).node("Neg", &["a"], &["y"]).output("y");
     assert_eq!(rewritten(&swaps, "drop-no-ops").1, ["Transpose", "Neg"]);
 }
 
@@ -105,10 +102,11 @@ fn layer_norm(square: &str, tail: bool) -> Net {
         "Mul" => net.node("Mul", &["d", "d"], &["s"]),
         _ => net.node("Sub", &["x", "m"], &["d2"]).node("Pow", &["d2", "two"], &["s"]),
     };
-    let net = mean(net, "s", "v")
-        .node("Add", &["v", "epsilon"], &["e"])
-        .node("Sqrt", &["e"], &["r"])
-        .node("Div", &["d", "r"], &["n"]);
+    let net = mean(net, "s", "v").node("Add", &["v", "epsilon"], &["e"]).node("Sqrt", &["e"], &["r"]).node(
+        "Div",
+        &["d", "r"],
+        &["n"],
+    );
     if tail {
         net.node("Mul", &["gamma", "n"], &["g"]).node("Add", &["g", "beta"], &["y"]).output("y")
     } else {
@@ -185,16 +183,20 @@ impl Qdq {
 
     fn pair(self, from: &str, to: &str, scale: f32, zero: &str) -> Self {
         let (s, q) = (format!("{to}/scale"), format!("{to}/q"));
-        Qdq(self
-            .0
-            .constant(&s, scalar(scale))
-            .node("QuantizeLinear", &[from, &s, zero], &[&q])
-            .node("DequantizeLinear", &[&q, &s, zero], &[to]))
+        Qdq(self.0.constant(&s, scalar(scale)).node("QuantizeLinear", &[from, &s, zero], &[&q]).node(
+            "DequantizeLinear",
+            &[&q, &s, zero],
+            &[to],
+        ))
     }
 
     fn weight(self, name: &str, tensor: Tensor, scale: f32) -> Self {
         let (s, q) = (format!("{name}/scale"), format!("{name}/q"));
-        Qdq(self.0.constant(&s, scalar(scale)).constant(&q, tensor).node("DequantizeLinear", &[&q, &s, "zero"], &[name]))
+        Qdq(self.0.constant(&s, scalar(scale)).constant(&q, tensor).node(
+            "DequantizeLinear",
+            &[&q, &s, "zero"],
+            &[name],
+        ))
     }
 }
 
@@ -268,9 +270,16 @@ fn quantised_gelu() -> Net {
         net.constant(&format!("{name}s"), scalar(scale)).constant(&format!("{name}z"), scalar(zero))
     };
     let net = Net::new(17).typed_input("x", graphc::onnx::proto::data_type::INT8, &["1", "6", "50"]);
-    let net = [("x", 0.04, 3), ("d", 0.03, 0), ("e", 1.0 / 127.0, -1), ("a", 2.0 / 127.0, 0), ("p", 0.06, 2), ("y", 0.03, -9)]
-        .into_iter()
-        .fold(net, |net, (name, scale, zero)| q(net, name, scale, zero));
+    let net = [
+        ("x", 0.04, 3),
+        ("d", 0.03, 0),
+        ("e", 1.0 / 127.0, -1),
+        ("a", 2.0 / 127.0, 0),
+        ("p", 0.06, 2),
+        ("y", 0.03, -9),
+    ]
+    .into_iter()
+    .fold(net, |net, (name, scale, zero)| q(net, name, scale, zero));
     net.constant("root", scalar(std::f32::consts::SQRT_2))
         .constant("one", scalar(127_i8))
         .constant("ones", scalar(1.0_f32 / 127.0))

@@ -68,6 +68,18 @@ fn masks_are_those_of_the_language() {
 }
 
 #[test]
+fn an_element_that_is_assigned_leaves_the_rows_of_a_halo() {
+    let text = "ccl! {\nfn k(x: &Ocm<i32, Planar<1, 8, 8>>, y: &mut Ocm<i32, Planar<1, 8, 8>>) {\nfor t in x.tiles().halo_rows(1) {\n\
+                let mut a = t.fetch::<Lrm<i32, 3>>().wait();\na[0] = splat(5);\ny.at(t).store(a.row(-1)[0] + a.row(1)[0]);\n}\n}\n}\n";
+    let library = library(&[("t", text)]);
+    let x = HostTensor::from_fn(ElemType::I32, &[1, 8, 8], |i| i as i64);
+    let mut args = Arguments::new().with("x", x.clone()).with("y", x);
+    assert_eq!(run(&library, "k", &[], &mut args), Ok(()));
+    let x = numbers(&args, "x");
+    numbers(&args, "y").each(|at, got| assert_eq!(got, 5 + x.at(&[0, at[1] + 1, at[2]]), "{at:?}"));
+}
+
+#[test]
 fn loops_count_as_in_rust() {
     let sum = |of: Vec<i64>| of.into_iter().fold(0, |v, i| v * 7 + i);
     check("let mut v = splat(0);\nfor i in (0..10).rev().step_by(4) { v = v * 7 + i; }", |_, _| {
