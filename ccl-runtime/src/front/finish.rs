@@ -42,6 +42,11 @@ pub struct IrTensor {
 }
 
 impl IrTensor {
+    /// The parameter with the indices of arrays and tuples behind.
+    pub fn shown(&self) -> String {
+        self.path.iter().fold(self.param.clone(), |name, i| format!("{name}[{i}]"))
+    }
+
     /// Bytes of the buffer: those of the tensor, filled up.
     pub fn buffer_bytes(&self) -> usize {
         self.ty.size_bytes().next_multiple_of(BUFFER_ALIGN)

@@ -189,6 +189,14 @@ impl TensorType {
         Ok(out)
     }
 
+    /// First byte in memory of an element of the host's order; none of a stream or behind the end.
+    pub fn byte_of(&self, element: usize) -> Option<usize> {
+        if matches!(self.layout.kind, Kind::Stream(_)) {
+            return None;
+        }
+        Some(self.layout.addresses(self.elem).nth(element)? * self.elem.bytes())
+    }
+
     fn check(&self, tensor: &HostTensor) -> Result<(), ArgError> {
         if tensor.elem() != self.elem {
             return Err(ArgError::Element { wanted: self.elem, found: tensor.elem() });

@@ -2,7 +2,7 @@
 
 use iss::image::Image;
 use iss::profile::Profile;
-use iss::sim::{self, Simulator, Stopped};
+use iss::sim::{self, Simulator};
 use iss::target::Target;
 
 use super::{Access, ArgError, Argument, Arguments, HostTensor, Kernel, Param, ParamType, Source};
@@ -28,7 +28,7 @@ pub enum InstanceError {
     #[error("instance `{name}` names the machine `{target}`, which is not known")]
     Target { name: String, target: String },
     #[error("the simulator: {0}")]
-    Simulator(String),
+    Simulator(#[from] sim::SimError),
     #[error("the program stopped: {0}")]
     Trap(String),
 }
@@ -206,30 +206,35 @@ impl CompiledKernel {
         bytes.collect()
     }
 
+    /// A simulator at the start of the program.
+    ///
+    /// # Errors
+    /// Arguments that do not fit; a machine that the simulator does not run.
+    pub fn start(&self, arguments: &Arguments, options: &sim::Options) -> Result<Simulator, InstanceError> {
+        let buffers = self.buffers(arguments)?;
+        let mut sim = Simulator::new(&self.image, options.clone())?;
+        let given: Vec<(&str, sim::Arg<'_>)> =
+            buffers.iter().map(|(name, bytes)| (name.as_str(), sim::Arg::Bytes(bytes))).collect();
+        sim.start(&self.kernel, &given)?;
+        Ok(sim)
+    }
+
     /// Runs the program.
     ///
     /// # Errors
     /// Arguments that do not fit; a trap of the program.
     pub fn run(&self, arguments: &Arguments, options: &sim::Options) -> Result<Outcome, InstanceError> {
-        let buffers = self.buffers(arguments)?;
-        let failed = |error: &dyn std::fmt::Display| InstanceError::Simulator(error.to_string());
-        let mut sim = Simulator::new(&self.image, options.clone()).map_err(|e| failed(&e))?;
-        let given: Vec<(&str, sim::Arg<'_>)> =
-            buffers.iter().map(|(name, bytes)| (name.as_str(), sim::Arg::Bytes(bytes))).collect();
-        sim.start(&self.kernel, &given).map_err(|e| failed(&e))?;
-        match sim.run().map_err(|e| failed(&e))? {
-            Stopped::Halt => {}
-            other => return Err(InstanceError::Trap(format!("{other:?}"))),
-        }
+        let mut sim = self.start(arguments, options)?;
+        sim.run()?.into_result().map_err(|trap| InstanceError::Trap(trap.to_string()))?;
         let mut out = arguments.clone();
         for tensor in self.tensors.iter().filter(|tensor| tensor.ty.access == Access::Write) {
-            let bytes = sim.buffer(&tensor.name).map_err(|e| failed(&e))?;
+            let bytes = sim.buffer(&tensor.name)?;
             let host = tensor.ty.unpack(&bytes[..tensor.ty.size_bytes()]).map_err(|error| error.of(&tensor.param))?;
             if let Some(Argument::Tensor(to)) = out.get_mut(&tensor.param).and_then(|a| at_mut(a, &tensor.path)) {
                 *to = host;
             }
         }
-        let profile = sim.profile().ok_or_else(|| InstanceError::Simulator("no profile".to_owned()))?;
+        let profile = sim.profile().expect("the run was started");
         Ok(Outcome { arguments: out, profile })
     }
 }

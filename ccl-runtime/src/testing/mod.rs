@@ -4,6 +4,7 @@ pub mod check;
 pub mod cost;
 pub mod input;
 pub mod mismatch;
+mod subject;
 
 pub use check::{Bar, Check, check};
 pub use cost::Cost;
