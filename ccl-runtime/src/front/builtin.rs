@@ -20,7 +20,8 @@ impl<'p> Cx<'p> {
         let bits = match generics.first() {
             Some(arg) if !matches!(arg, GenericArg::Infer(_)) => self.extent_arg(arg)?,
             _ => match self.unit().types.of(expr.id) {
-                Some(Type::Pe(Elem::Fx(bits)) | Type::Scalar(Elem::Fx(bits))) => match self.extent_value(&bits.clone()) {
+                Some(Type::Pe(Elem::Fx(bits)) | Type::Scalar(Elem::Fx(bits))) => match self.extent_value(&bits.clone())
+                {
                     Some(bits) => bits,
                     None => return self.open_generic(),
                 },
@@ -429,7 +430,9 @@ impl<'p> Cx<'p> {
         let pe = self.as_pe(val, None)?;
         match pe.elem {
             ElemType::Fx(bits) => Ok((pe, bits)),
-            other => self.fail(format!("`{other}` is no fixed-point number"), "an integer becomes one by `fx_raw::<0>(x)`"),
+            other => {
+                self.fail(format!("`{other}` is no fixed-point number"), "an integer becomes one by `fx_raw::<0>(x)`")
+            }
         }
     }
 
@@ -439,13 +442,13 @@ impl<'p> Cx<'p> {
                 return Ok(Val::Pe(self.scale_to_i8(*pe, scale, rounding, overflow, 0)?));
             }
             Val::Acc(acc) => self.acc_values(acc)?,
-            Val::Lrm(lrm) => {
-                (0..lrm.n).map(|i| self.read_at(lrm, &Affine::number(i as i64))).collect::<R<Vec<_>>>()?
-            }
+            Val::Lrm(lrm) => (0..lrm.n).map(|i| self.read_at(lrm, &Affine::number(i as i64))).collect::<R<Vec<_>>>()?,
             other => return self.wrong("accumulators", other),
         };
-        let out =
-            lanes.into_iter().map(|lane| self.scale_to_i8(lane, scale, rounding, overflow, 0)).collect::<R<Vec<_>>>()?;
+        let out = lanes
+            .into_iter()
+            .map(|lane| self.scale_to_i8(lane, scale, rounding, overflow, 0))
+            .collect::<R<Vec<_>>>()?;
         Ok(Val::Lrm(Lrm::lanes(ElemType::I8, out)))
     }
 
@@ -515,13 +518,7 @@ impl<'p> Cx<'p> {
         Ok((elem, values.len(), lrm, Affine::number(0)))
     }
 
-    fn associated(
-        &mut self,
-        row: &'static Builtin,
-        expr: &'p Expr,
-        callee: &'p Path,
-        args: &'p [Expr],
-    ) -> R<Val> {
+    fn associated(&mut self, row: &'static Builtin, expr: &'p Expr, callee: &'p Path, args: &'p [Expr]) -> R<Val> {
         let generics = callee.segments[0].args.as_slice();
         match (row.owner, row.name) {
             ("Scale", _) => {
@@ -549,13 +546,17 @@ impl<'p> Cx<'p> {
             ("Ocm", _) => {
                 let (elem, layout) = match generics {
                     [elem, layout] => (self.elem_ty(elem)?, self.layout_ty(layout)?),
-                    _ => return self.fail("an on-chip tensor without its type", "write `Ocm::<i8, Packed<C, H, W>>::new()`"),
+                    _ => {
+                        return self
+                            .fail("an on-chip tensor without its type", "write `Ocm::<i8, Packed<C, H, W>>::new()`");
+                    }
                 };
                 let (kind, dims) = layout;
                 let bytes = kind.size_bytes(dims, elem.bytes()).next_multiple_of(super::finish::BUFFER_ALIGN);
                 let most = self.target.spec().ocm_bytes as usize;
                 if bytes == 0 || bytes > most {
-                    return self.fail(format!("a tensor of {bytes} bytes on chip, where there are {most}"), "work in slices");
+                    return self
+                        .fail(format!("a tensor of {bytes} bytes on chip, where there are {most}"), "work in slices");
                 }
                 let buf = self.b.value("ocm", crate::ir::Type::Ocm(bytes as u32));
                 self.push(OpKind::Ocm { dst: buf });
@@ -723,7 +724,10 @@ impl<'p> Cx<'p> {
         let (above, n) = (lrm.rows.above as i64, lrm.rows.n as i64);
         if dy.range.lo < -above || dy.range.hi >= n - above {
             self.sum_known(&dy)?;
-            return self.fail(format!("row {} of rows {}..={}", dy.constant, -above, n - above - 1), "the halo brings no more");
+            return self.fail(
+                format!("row {} of rows {}..={}", dy.constant, -above, n - above - 1),
+                "the halo brings no more",
+            );
         }
         let len = lrm.n / lrm.rows.n;
         let first = dy.add(above).times(len as i64);
@@ -795,13 +799,7 @@ impl<'p> Cx<'p> {
         })
     }
 
-    fn walk_method(
-        &mut self,
-        mut walk: Walk,
-        name: &str,
-        generics: &'p [GenericArg],
-        args: &'p [Expr],
-    ) -> R<Val> {
+    fn walk_method(&mut self, mut walk: Walk, name: &str, generics: &'p [GenericArg], args: &'p [Expr]) -> R<Val> {
         match name {
             "halo" | "halo_cols" | "halo_rows" => {
                 let h = self.arg_usize(args, 0)?;
@@ -815,7 +813,9 @@ impl<'p> Cx<'p> {
             }
             "stride" => walk.layout.stride = self.arg_usize(args, 0)?.max(1),
             "block" => {
-                let [by, bx] = generics else { return self.fail("a block without its extents", "write `block::<2, 4>()`") };
+                let [by, bx] = generics else {
+                    return self.fail("a block without its extents", "write `block::<2, 4>()`");
+                };
                 walk.layout.block = (self.extent_arg(by)?.max(1), self.extent_arg(bx)?.max(1));
             }
             "grid" => {

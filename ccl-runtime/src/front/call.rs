@@ -20,7 +20,9 @@ impl<'p> Cx<'p> {
     fn own_call(&mut self, expr: &'p Expr, callee: &'p Path, args: &'p [Expr]) -> R<Val> {
         let (unit, function) = match self.program.callee(self.frame().unit, callee) {
             Ok(found) => found,
-            Err(error) => return Err(super::error::Stop::Error(Box::new(error.at(&self.unit().module.file, self.span)))),
+            Err(error) => {
+                return Err(super::error::Stop::Error(Box::new(error.at(&self.unit().module.file, self.span))));
+            }
         };
         if args.len() != function.params.len() {
             let (name, wanted) = (&function.name.name.name, function.params.len());
@@ -99,8 +101,17 @@ impl<'p> Cx<'p> {
             }
             Val::Acc(acc) => Val::Acc(match self.settled(acc)? {
                 Acc::Group { id, n: k, .. } => {
-                    let fresh = self.slots[n..].iter().any(|s| matches!(&s.val, Val::Acc(Acc::Group { id: i, .. }) if *i == id));
-                    Acc::Group { id, n: k, fresh: fresh || !self.slots[..n].iter().any(|s| matches!(&s.val, Val::Acc(Acc::Group { id: i, .. }) if *i == id)) }
+                    let fresh = self.slots[n..]
+                        .iter()
+                        .any(|s| matches!(&s.val, Val::Acc(Acc::Group { id: i, .. }) if *i == id));
+                    Acc::Group {
+                        id,
+                        n: k,
+                        fresh: fresh
+                            || !self.slots[..n]
+                                .iter()
+                                .any(|s| matches!(&s.val, Val::Acc(Acc::Group { id: i, .. }) if *i == id)),
+                    }
                 }
                 acc => acc,
             }),
@@ -117,9 +128,7 @@ impl<'p> Cx<'p> {
 
     fn is_own(&self, lrm: &super::value::Lrm, n: usize) -> bool {
         let super::value::Place::Buffer { id, .. } = &lrm.place else { return true };
-        let same = |slot: &super::cx::Slot| {
-            matches!(&slot.val, Val::Lrm(super::value::Lrm { place: super::value::Place::Buffer { id: i, .. }, .. }) if i == id)
-        };
+        let same = |slot: &super::cx::Slot| matches!(&slot.val, Val::Lrm(super::value::Lrm { place: super::value::Place::Buffer { id: i, .. }, .. }) if i == id);
         !self.slots[..n].iter().any(same)
     }
 
@@ -303,7 +312,10 @@ impl<'p> Cx<'p> {
                 }
                 None => return self.fail("`Fx` without its fraction bits", "write `Fx<16>`"),
             },
-            other => return self.fail(format!("PEs hold no `{other}`"), "elements are i8, i16, i32, i64, u8, u16, bool and Fx"),
+            other => {
+                return self
+                    .fail(format!("PEs hold no `{other}`"), "elements are i8, i16, i32, i64, u8, u16, bool and Fx");
+            }
         })
     }
 

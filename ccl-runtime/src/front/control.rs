@@ -174,6 +174,9 @@ impl<'p> Cx<'p> {
             None => Plan::By(by(trips, walk::weight(body))),
         };
         loop {
+            if matches!(plan, Plan::By(by) if by > trips) {
+                plan = Plan::Whole;
+            }
             match plan {
                 Plan::Whole => {
                     if trips > MOST_WHOLE {
@@ -238,7 +241,14 @@ impl<'p> Cx<'p> {
         let (lo, hi) = if step > 0 { (lo, lo + whole as i64 * up) } else { (0, whole as i64 * up) };
         let attr = LoopAttr::default();
         let step_ir = (up * by as i64) as i32;
-        self.push(OpKind::For { var, lo: SVal::Imm(lo as i32), hi: SVal::Imm(hi as i32), step: step_ir, attr, body: block });
+        self.push(OpKind::For {
+            var,
+            lo: SVal::Imm(lo as i32),
+            hi: SVal::Imm(hi as i32),
+            step: step_ir,
+            attr,
+            body: block,
+        });
         match self.stream_trips(&before, whole / by)? {
             Ok(()) => {}
             Err(0) => return Err(Stop::Replan(key, Plan::Whole)),
@@ -265,11 +275,8 @@ impl<'p> Cx<'p> {
         let var = self.b.value(if name.is_empty() { "i" } else { name }, Type::Scalar);
         let up = step.abs() * by as i64;
         let last = (whole / by - 1) as i64 * up;
-        let (lo, zeros) = if step > 0 {
-            (first, Range::of(first).zeros.min(Range::of(up).zeros))
-        } else {
-            (0, Range::of(up).zeros)
-        };
+        let (lo, zeros) =
+            if step > 0 { (first, Range::of(first).zeros.min(Range::of(up).zeros)) } else { (0, Range::of(up).zeros) };
         self.ranges.insert(var, Range { lo, hi: lo + last, zeros });
         self.depends_on_loop(var, key);
         let var_sum = self.variable(var);
@@ -334,7 +341,9 @@ impl<'p> Cx<'p> {
                     if new != Plan::Whole || total > MOST_TILES {
                         self.restore(&saved);
                         return self.fail(
-                            format!("something in the body of this walk over {total} tiles has to be known for each of them"),
+                            format!(
+                                "something in the body of this walk over {total} tiles has to be known for each of them"
+                            ),
                             "what a trip takes from a broadcast is whole words; indices of arrays are no tiles",
                         );
                     }
@@ -391,8 +400,8 @@ impl<'p> Cx<'p> {
             _ => (i.times(rows as i64), j.times(cols as i64)),
         };
         let zero = Affine::number(0);
-        let (view, layout, pes) = (walk.view.clone(), walk.layout, walk.layout.pes(walk.view.dims));
-        Tile { view, layout, pes, first, tap: (zero.clone(), zero), channel, index }
+        let (view, layout) = (walk.view.clone(), walk.layout);
+        Tile { view, layout, first, tap: (zero.clone(), zero), channel, index }
     }
 
     fn walk_rolled(
@@ -456,7 +465,10 @@ impl<'p> Cx<'p> {
             && n > 1
             && walk.chunk > 0
             && match &walk.tile {
-                Some(tile) => !(channels as i64 - self.sum_known(&tile.channel)?).max(0).unsigned_abs().is_multiple_of(walk.chunk as u64),
+                Some(tile) => !(channels as i64 - self.sum_known(&tile.channel)?)
+                    .max(0)
+                    .unsigned_abs()
+                    .is_multiple_of(walk.chunk as u64),
                 None => !channels.is_multiple_of(walk.chunk),
             };
         let looped = if short { n - 1 } else { n };
@@ -586,13 +598,7 @@ impl<'p> Cx<'p> {
         })
     }
 
-    fn scalar_if(
-        &mut self,
-        c: &Scalar,
-        then: &'p Block,
-        otherwise: Option<&'p Expr>,
-        wanted: bool,
-    ) -> R<(Next, Val)> {
+    fn scalar_if(&mut self, c: &Scalar, then: &'p Block, otherwise: Option<&'p Expr>, wanted: bool) -> R<(Next, Val)> {
         // A loop that decides it is unrolled where the branches are not only arithmetic.
         let talks = self.talks(then)
             || otherwise.is_some_and(|e| matches!(&e.kind, ExprKind::Block(block) if self.talks(block)))
@@ -656,7 +662,8 @@ impl<'p> Cx<'p> {
             _ => {
                 let (x, y) = self.pair(&a, &b)?;
                 if x.hi.is_some() || y.hi.is_some() {
-                    return self.fail("an `if` whose value has 64 bits in every PE", "assign a `let mut` in the branches");
+                    return self
+                        .fail("an `if` whose value has 64 bits in every PE", "assign a `let mut` in the branches");
                 }
                 let var = self.new_var("v", Src::Imm(0));
                 for (block, pe) in [(&mut then, x), (&mut els, y)] {
@@ -754,7 +761,8 @@ impl<'p> Cx<'p> {
         walk::of_expr(expr, &mut |e| match &e.kind {
             ExprKind::Call { callee, .. } => {
                 let name = callee.text();
-                let plain = ["min", "max", "abs", "clamp", "select", "splat", "lookup", "fx", "fx_raw", "fx_mul", "exp", "ln"];
+                let plain =
+                    ["min", "max", "abs", "clamp", "select", "splat", "lookup", "fx", "fx_raw", "fx_mul", "exp", "ln"];
                 let more = ["requant", "quantize", "dequantize", "q_row", "q_col", "div_ceil", "pow", "log2"];
                 found |= !plain.contains(&&*name) && !more.contains(&&*name);
             }
@@ -815,7 +823,9 @@ impl<'p> Cx<'p> {
                 let (next, _) = self.block_value(body)?;
                 self.no_jump(&next)?;
                 let again = self.expr(cond)?;
-                let Val::Scalar(again) = self.read(&again)? else { return self.fail("a condition changes its kind", "") };
+                let Val::Scalar(again) = self.read(&again)? else {
+                    return self.fail("a condition changes its kind", "");
+                };
                 let again = self.sval(&again.affine());
                 self.set_scalar(go, again);
                 let block = self.close()?;

@@ -377,9 +377,7 @@ impl<'p> Cx<'p> {
             Next::Break | Next::Continue => {
                 self.fail("`break` and `continue` under a condition that is only known when the kernel runs", LEAVE)
             }
-            Next::Return(_) => {
-                self.fail("`return` under a condition that is only known when the kernel runs", LEAVE)
-            }
+            Next::Return(_) => self.fail("`return` under a condition that is only known when the kernel runs", LEAVE),
         }
     }
 

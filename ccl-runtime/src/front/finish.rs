@@ -9,9 +9,7 @@ use super::error::{FrontError, R, Stop};
 use super::program::Program;
 use super::value::{Scalar, ScalarTy, Val, View};
 use crate::ir::{self, Id, OpKind, Type, visit};
-use crate::kernel::{
-    Access, Argument, Arguments, ElemType, LayoutType, Memory, Param, ParamType, TensorType,
-};
+use crate::kernel::{Access, Argument, Arguments, ElemType, LayoutType, Memory, Param, ParamType, TensorType};
 
 /// Attempts at a kernel: each learns at least one thing that its text does not say in advance.
 const MOST_ATTEMPTS: usize = 64;
@@ -120,12 +118,8 @@ impl<'p> Cx<'p> {
             (param.name.name.name.clone(), value)
         });
         let (consts_given, wanted) = (consts.len(), function.generics.len());
-        let frame = super::cx::Frame {
-            unit,
-            locals: Default::default(),
-            consts: values.collect(),
-            called: String::new(),
-        };
+        let frame =
+            super::cx::Frame { unit, locals: Default::default(), consts: values.collect(), called: String::new() };
         self.frames.push(frame);
         self.at(function.name.name.span);
         if consts_given != wanted {
@@ -181,7 +175,10 @@ impl<'p> Cx<'p> {
                 };
                 let bytes = match u32::try_from(ty.size_bytes().next_multiple_of(BUFFER_ALIGN)) {
                     Ok(bytes) if bytes > 0 && bytes < 1 << 31 => bytes,
-                    _ => return self.fail(format!("`{name}` has {} bytes", ty.size_bytes()), "tensors have 1 to 2^31 - 1"),
+                    _ => {
+                        return self
+                            .fail(format!("`{name}` has {} bytes", ty.size_bytes()), "tensors have 1 to 2^31 - 1");
+                    }
                 };
                 let external = ty.memory == Memory::Ext;
                 let buf = match external {
@@ -198,9 +195,7 @@ impl<'p> Cx<'p> {
                 _ => return self.unbound(name, "a scale"),
             },
             ParamType::Scalar(elem) => match argument {
-                Some(Argument::Scalar(value)) => {
-                    Val::Scalar(Scalar::known(scalar_ty(*elem), (*value).into()))
-                }
+                Some(Argument::Scalar(value)) => Val::Scalar(Scalar::known(scalar_ty(*elem), (*value).into())),
                 _ => return self.unbound(name, "a number"),
             },
             ParamType::Array(of, n) => {
@@ -233,9 +228,7 @@ impl<'p> Cx<'p> {
     /// A parameter's type, written.
     fn param_ty(&mut self, ty: &'p Ty, access: Access) -> R<ParamType> {
         match &ty.kind {
-            TyKind::Ref { mutable, target } => {
-                self.param_ty(target, if *mutable { Access::Write } else { access })
-            }
+            TyKind::Ref { mutable, target } => self.param_ty(target, if *mutable { Access::Write } else { access }),
             TyKind::Array { elem, len } => {
                 let n = self.const_usize(len)?;
                 if n == 0 || n > 256 {

@@ -131,7 +131,8 @@ impl Cx<'_> {
     fn unit_of(&self, bytes: usize) -> R<Elem> {
         match Elem::of_bytes(bytes as u32) {
             Some(elem) => Ok(elem),
-            None => self.fail(format!("a flow of elements of {bytes} bytes"), "flows carry 1, 2 or 4 bytes; split the words"),
+            None => self
+                .fail(format!("a flow of elements of {bytes} bytes"), "flows carry 1, 2 or 4 bytes; split the words"),
         }
     }
 
@@ -204,7 +205,8 @@ impl Cx<'_> {
         g.pitch *= pack;
         g.plane *= pack;
         // Adjacent columns of a planar tensor come as one word.
-        let wide = if pack == 1 { [4, 2, 1].into_iter().find(|u| s.is_multiple_of(*u) && u * bytes <= 4) } else { None };
+        let wide =
+            if pack == 1 { [4, 2, 1].into_iter().find(|u| s.is_multiple_of(*u) && u * bytes <= 4) } else { None };
         let wide = wide.unwrap_or(1);
         g.unit = self.unit_of(wide * bytes)?;
         g.per_unit = wide;
@@ -266,7 +268,8 @@ impl Cx<'_> {
             g.loops.push(WalkLoop { n: pack as u32, dx: 1, dy: 0, dp: 0 });
             g.loops.push(WalkLoop { n: (n / pack) as u32, dx: 0, dy: 0, dp: 1 });
         } else {
-            return self.fail(format!("patches of {n} channels that begin within a word of {pack}"), "take whole words");
+            return self
+                .fail(format!("patches of {n} channels that begin within a word of {pack}"), "take whole words");
         }
         Ok(())
     }

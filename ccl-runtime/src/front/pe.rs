@@ -158,10 +158,7 @@ impl Cx<'_> {
                 IntTy::U8 => ElemType::U8,
                 IntTy::U16 => ElemType::U16,
                 IntTy::U32 | IntTy::U64 | IntTy::Usize => {
-                    return self.fail(
-                        format!("PEs hold no values of `{}`", ty.word()),
-                        "cast the scalar: `.. as i32`",
-                    );
+                    return self.fail(format!("PEs hold no values of `{}`", ty.word()), "cast the scalar: `.. as i32`");
                 }
             },
         })

@@ -171,7 +171,12 @@ impl Cx<'_> {
         let range = (x.range.0 - zero as i64, x.range.1 - zero as i64);
         let shift = scale.shift - fraction as i32;
         let range = if range.0 < i32::MIN as i64 || range.1 > i32::MAX as i64 { super::pe::WORD } else { range };
-        self.fx_product(fraction, (centred, range), (Src::Imm(scale.mantissa), (scale.mantissa.into(), scale.mantissa.into())), shift)
+        self.fx_product(
+            fraction,
+            (centred, range),
+            (Src::Imm(scale.mantissa), (scale.mantissa.into(), scale.mantissa.into())),
+            shift,
+        )
     }
 
     /// `low32((a * b) >> shift)` as a fixed-point number.

@@ -134,9 +134,7 @@ impl Cx<'_> {
             (BinOp::Mul, _, Some(k)) => x.times(k),
             (BinOp::Mul, Some(k), _) => y.times(k),
             (BinOp::Shl, _, Some(n @ 0..=30)) => x.times(1 << n),
-            (BinOp::Div, _, Some(d)) if d > 0 && x.divided(d).is_some() => {
-                x.divided(d).expect("the guard has seen it")
-            }
+            (BinOp::Div, _, Some(d)) if d > 0 && x.divided(d).is_some() => x.divided(d).expect("the guard has seen it"),
             (BinOp::Rem, _, Some(d)) if d > 0 && x.multiple_of(d as usize) => Affine::number(0),
             (BinOp::Rem, _, Some(d)) if d > 0 && x.range.lo >= 0 && x.range.hi < d => x,
             (BinOp::Div, _, Some(d)) if d > 0 && (d as u64).is_power_of_two() && x.range.lo >= 0 => {

@@ -78,7 +78,8 @@ impl Cx<'_> {
         stream.popped += popped;
         let (at, len, over) = (stream.at, stream.len, stream.over);
         if over {
-            return self.fail("a broadcast is read after the end of the block that starts it", "start it where it is read");
+            return self
+                .fail("a broadcast is read after the end of the block that starts it", "start it where it is read");
         }
         if at > len {
             return self.fail(format!("{at} bytes are taken from a broadcast of {len}"), "take what the tensor holds");

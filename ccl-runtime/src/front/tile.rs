@@ -23,7 +23,8 @@ impl Cx<'_> {
         let mut view = view.clone();
         let [c, h, w] = view.dims;
         if matches!(view.kind, Kind::Stream(_)) {
-            return self.fail(format!("{} has no parts", view.kind.name()), "views are of planar, packed and token tensors");
+            return self
+                .fail(format!("{} has no parts", view.kind.name()), "views are of planar, packed and token tensors");
         }
         if view.steps.len() == 4 {
             return self.fail("more than 4 views of one another", "declare the tensor as you see it");
@@ -85,7 +86,8 @@ impl Cx<'_> {
 
     pub(super) fn check_border(&self, h: usize) -> R<()> {
         if h > self.border() {
-            return self.fail(format!("a halo of {h} columns, and the border has {}", self.border()), "take a smaller halo");
+            return self
+                .fail(format!("a halo of {h} columns, and the border has {}", self.border()), "take a smaller halo");
         }
         Ok(())
     }
@@ -101,7 +103,10 @@ impl Cx<'_> {
     /// The place of a tile in another tensor of the same extent.
     pub(super) fn at_tile(&self, view: &View, tile: &Tile) -> R<Tile> {
         if view.is_external || !matches!(view.kind, Kind::Planar | Kind::Packed | Kind::Tokens) {
-            return self.fail(format!("{} has no tiles", view.kind.name()), "flows reach planar, packed and token tensors on chip");
+            return self.fail(
+                format!("{} has no tiles", view.kind.name()),
+                "flows reach planar, packed and token tensors on chip",
+            );
         }
         let layout = Layout { halo_rows: 0, halo_cols: 0, stride: 1, ..tile.layout };
         let zero = Affine::number(0);

@@ -131,21 +131,6 @@ impl Cx<'_> {
         Ok(())
     }
 
-    fn check_size(&self, tile: &Tile) -> R<()> {
-        if tile.layout.stride == 1 && tile.view.kind != Kind::Tokens {
-            let ([_, h, w], found) = (tile.view.dims, tile.layout.pes(tile.view.dims));
-            let moved = tile.tap.0.as_known() != Some(0) || tile.tap.1.as_known() != Some(0);
-            if found != tile.pes && !moved {
-                let (rows, cols) = tile.pes;
-                return self.fail(
-                    format!("a tile of a walk over {rows} x {cols} PEs at a tensor of {h} x {w}"),
-                    "name the stride: `x.at(t).stride(2)`; or walk the tensor itself",
-                );
-            }
-        }
-        Ok(())
-    }
-
     fn walk_of(&mut self, g: &Geometry, buf: Id, lrm: (Id, usize), halo: usize) -> Walk {
         let (at, x0, y0) = (self.sval(&g.at), self.sval(&g.x0), self.sval(&g.y0));
         let unit = g.unit.bytes();
@@ -187,7 +172,6 @@ impl Cx<'_> {
     pub(super) fn fetch(&mut self, tile: &Tile, elem: ElemType, n: usize) -> R<Val> {
         self.no_mask("a flow")?;
         self.check_element(&tile.view, elem)?;
-        self.check_size(tile)?;
         let of = self.extent(tile, n, tile.layout.halo_rows)?;
         let present = self.present(tile, of.channels)?;
         let mut lrm = self.new_lrm("tile", elem, n)?;
@@ -283,7 +267,6 @@ impl Cx<'_> {
             other => return self.wrong("a value to be stored", other),
         };
         self.check_element(&tile.view, lrm.elem)?;
-        self.check_size(tile)?;
         let of = self.extent(tile, lrm.n, 0)?;
         let present = self.present(tile, of.channels)?;
         if present == 0 {
@@ -421,8 +404,7 @@ impl Cx<'_> {
             rows: 1,
         });
         let (depth, tensors) = (self.b.depth(), vec![(ocm.buf, !out), (ext.buf, out)]);
-        let flying =
-            Flying { token, depth, leaving: None, tensors, is_store: false, is_random: false, landed: false };
+        let flying = Flying { token, depth, leaving: None, tensors, is_store: false, is_random: false, landed: false };
         let token = Some(self.fly(flying));
         Ok(Val::Flight(Flight { token, brings: Box::new(Val::UNIT) }))
     }
@@ -431,7 +413,10 @@ impl Cx<'_> {
     pub(super) fn random(&mut self, view: &View, index: Pe, value: Option<Pe>) -> R<Val> {
         self.no_mask("random access")?;
         if !view.steps.is_empty() || view.is_external || matches!(view.kind, Kind::Stream(_)) {
-            return self.fail("random access to a part of a tensor, a stream or external memory", "access whole tensors on chip");
+            return self.fail(
+                "random access to a part of a tensor, a stream or external memory",
+                "access whole tensors on chip",
+            );
         }
         let elem = view.elem;
         let limit = view.whole[0].next_multiple_of(view.kind.pack(elem.bytes())) * view.whole[1] * view.whole[2];

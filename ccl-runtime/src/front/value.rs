@@ -196,8 +196,6 @@ pub(super) struct Walk {
 pub(super) struct Tile {
     pub view: View,
     pub layout: Layout,
-    /// PEs that the walk takes in all.
-    pub pes: (usize, usize),
     /// Of them the first of this tile.
     pub first: (Affine, Affine),
     pub tap: (Affine, Affine),
@@ -233,7 +231,10 @@ pub(super) enum Val {
     Lrm(Lrm),
     /// One element of a buffer's, as a value: an array of values is a buffer where an engine wants one.
     Acc(Acc),
-    Weights { stream: usize, n: usize },
+    Weights {
+        stream: usize,
+        n: usize,
+    },
     Tensor(View),
     Walk(Walk),
     Tile(Box<Tile>),
@@ -244,7 +245,12 @@ pub(super) enum Val {
     Overflow(Overflow),
     /// A direction, reduction or axis, by its name.
     Choice(&'static str),
-    Range { start: Scalar, end: Scalar, step: usize, rev: bool },
+    Range {
+        start: Scalar,
+        end: Scalar,
+        step: usize,
+        rev: bool,
+    },
     Tuple(Vec<Val>),
     Array(Vec<Val>),
     Ref(PlaceRef),

@@ -22,11 +22,8 @@ impl Cx<'_> {
 
     fn wide(lo: Src, hi: Src, range: (i128, i128)) -> Pe {
         let of = ElemType::I64.range();
-        let range = if range.0 >= of.0 as i128 && range.1 <= of.1 as i128 {
-            (range.0 as i64, range.1 as i64)
-        } else {
-            of
-        };
+        let range =
+            if range.0 >= of.0 as i128 && range.1 <= of.1 as i128 { (range.0 as i64, range.1 as i64) } else { of };
         let fits = range.0 >= WORD.0 && range.1 <= WORD.1;
         Pe { elem: ElemType::I64, lo, hi: (!fits).then_some(hi), range, exact: true }
     }
@@ -138,7 +135,11 @@ impl Cx<'_> {
         }
         let range = (x.0 >> n, x.1 >> n);
         if a.hi.is_none() {
-            return Ok(Pe::ranged(ElemType::I64, self.bin(ir::BinOp::Sar, al, m.min(31)), (range.0 as i64, range.1 as i64)));
+            return Ok(Pe::ranged(
+                ElemType::I64,
+                self.bin(ir::BinOp::Sar, al, m.min(31)),
+                (range.0 as i64, range.1 as i64),
+            ));
         }
         let (lo, hi) = if n >= 32 {
             (self.bin(ir::BinOp::Sar, ah, (m - 32).min(31)), self.bin(ir::BinOp::Sar, ah, 31))

@@ -255,7 +255,9 @@ fn zero(ty: &ParamType) -> Argument {
         ParamType::Tensor(ty) => {
             let tensor = HostTensor::zeros(ty.elem, &ty.layout.host_dims());
             match ty.layout.kind {
-                crate::tensor::Kind::Stream(_) => Argument::Stream { weights: tensor, bias: vec![0; ty.layout.dims[0]] },
+                crate::tensor::Kind::Stream(_) => {
+                    Argument::Stream { weights: tensor, bias: vec![0; ty.layout.dims[0]] }
+                }
                 _ => Argument::Tensor(tensor),
             }
         }

@@ -176,8 +176,20 @@ fn contended(f: &Func, op: &Op, flows: &[Found], i: usize) -> Option<String> {
                 if *out { (both, Vec::new()) } else { (Vec::new(), both) }
             }
             OpKind::Bcast { buf, .. } | OpKind::ScalarLoad { buf, .. } => (Vec::new(), vec![*buf]),
-            OpKind::Dma { ocm, out, .. } => if *out { (Vec::new(), vec![*ocm]) } else { (vec![*ocm], Vec::new()) },
-            OpKind::Rau { store, buf, .. } => if *store { (vec![*buf], Vec::new()) } else { (Vec::new(), vec![*buf]) },
+            OpKind::Dma { ocm, out, .. } => {
+                if *out {
+                    (Vec::new(), vec![*ocm])
+                } else {
+                    (vec![*ocm], Vec::new())
+                }
+            }
+            OpKind::Rau { store, buf, .. } => {
+                if *store {
+                    (vec![*buf], Vec::new())
+                } else {
+                    (Vec::new(), vec![*buf])
+                }
+            }
             OpKind::Drain => (tensors.clone(), tensors.clone()),
             _ => return,
         };
@@ -189,7 +201,8 @@ fn contended(f: &Func, op: &Op, flows: &[Found], i: usize) -> Option<String> {
     // A tensor of the loop's own body has one instance a trip.
     let inside = tensors.iter().any(|t| late_values(body).contains(t));
     let name = f.name_of(found.walk.buf);
-    clash.map(|_| format!("%{name} is also touched otherwise in the loop"))
+    clash
+        .map(|_| format!("%{name} is also touched otherwise in the loop"))
         .or_else(|| inside.then(|| format!("%{name} is allocated in the loop")))
 }
 

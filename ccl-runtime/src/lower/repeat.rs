@@ -31,7 +31,9 @@ fn in_block(f: &mut Func, block: &mut Block) {
             OpKind::For { var, lo: SVal::Imm(lo), hi, step, body, .. } => {
                 let n = trips(SVal::Imm(*lo), *hi, *step).unwrap_or(0);
                 let around = Around { var: *var, lo: *lo as i64, step: *step as i64, n };
-                if n > 0 && let Some(mut stream) = lift(f, body, Some(&around)) {
+                if n > 0
+                    && let Some(mut stream) = lift(f, body, Some(&around))
+                {
                     block.append(&mut stream);
                 }
             }

@@ -73,7 +73,10 @@ fn repeat_in_part(f: &mut Func, block: &mut Block, op: Op, lo: i32, n: u64) {
     let OpKind::For { var, step, attr, body, .. } = &op.kind else { unreachable!("the caller found a loop") };
     let simple = |op: &Op| {
         use OpKind::*;
-        matches!(op.kind, Scalar { .. } | ScalarSet { .. } | Alu { .. } | Sel { .. } | Lut { .. } | Mac { .. } | Acc { .. })
+        matches!(
+            op.kind,
+            Scalar { .. } | ScalarSet { .. } | Alu { .. } | Sel { .. } | Lut { .. } | Mac { .. } | Acc { .. }
+        )
     };
     let k = SMALL / size(body).max(1);
     if k < 2 || k >= n || !body.iter().all(simple) {
@@ -122,7 +125,9 @@ fn advance(kind: &mut OpKind, var: Id, count: Id, by: i32) {
         }
     };
     kind.operands_mut(&mut |o| match o {
-        OperandMut::Src(Src::Elem(e)) | OperandMut::Read(e) | OperandMut::Write(e) | OperandMut::Dst(Dst::Elem(e)) => elem(e),
+        OperandMut::Src(Src::Elem(e)) | OperandMut::Read(e) | OperandMut::Write(e) | OperandMut::Dst(Dst::Elem(e)) => {
+            elem(e)
+        }
         _ => {}
     });
 }

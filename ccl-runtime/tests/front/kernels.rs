@@ -63,7 +63,10 @@ fn random(param: &ParamType, rng: &mut Rng) -> Argument {
                 0 if hi < 1 << 20 => lo,
                 1 if hi < 1 << 20 => hi,
                 // Sums of a few words stay in range.
-                _ => i64::from_le_bytes(rng.bytes(8).try_into().expect("eight bytes")) >> if hi > 1 << 20 { 44 } else { 0 },
+                _ => {
+                    i64::from_le_bytes(rng.bytes(8).try_into().expect("eight bytes"))
+                        >> if hi > 1 << 20 { 44 } else { 0 }
+                }
             };
             let tensor = HostTensor::from_fn(ty.elem, &ty.layout.host_dims(), &mut value);
             match ty.layout.kind {
@@ -126,7 +129,12 @@ fn same(name: &str, native: &Argument, simulated: &Argument, module: &Module) {
             let wrong: Vec<_> = a.iter().zip(b.iter()).enumerate().filter(|(_, (a, b))| a != b).collect();
             let first = &wrong[..wrong.len().min(8)];
             let n = wrong.len();
-            assert!(wrong.is_empty(), "{name}: {n} of {} differ, (index, (native, simulator)): {first:?}\n{}", a.len(), module.bare());
+            assert!(
+                wrong.is_empty(),
+                "{name}: {n} of {} differ, (index, (native, simulator)): {first:?}\n{}",
+                a.len(),
+                module.bare()
+            );
         }
         (a, b) => assert_eq!(a, b, "{name}"),
     }

@@ -61,8 +61,7 @@ fn mix_ffn_fused() {
         (0..PIXELS).map(|p| (0..128).map(|c| requant(product(&w1, c, &input(p)))).collect()).collect();
     let mut golden = vec![0; x.len()];
     for p in 0..PIXELS {
-        let gelu: Vec<u8> =
-            (0..128).map(|c| table[requant(depthwise(&w2, &hidden, c, p)) as usize]).collect();
+        let gelu: Vec<u8> = (0..128).map(|c| table[requant(depthwise(&w2, &hidden, c, p)) as usize]).collect();
         for o in 0..32 {
             let out = requant(product(&w3, o, &gelu)) as i8 as i64;
             let skip = x[packed(o, p)] as i8 as i64;

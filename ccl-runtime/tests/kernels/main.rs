@@ -116,7 +116,12 @@ fn pointwise_convolution() {
         }
     }
     let args = Args::default().with("x", x).with("w", stream);
-    insta::assert_snapshot!(check("conv", &args, &[("y", &golden)], ("output channel and tile, MACs (2) included", 8.0 * 128.0)));
+    insta::assert_snapshot!(check(
+        "conv",
+        &args,
+        &[("y", &golden)],
+        ("output channel and tile, MACs (2) included", 8.0 * 128.0)
+    ));
 }
 
 #[test]

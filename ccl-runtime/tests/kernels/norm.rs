@@ -2,8 +2,8 @@
 
 use iss::testing::Rng;
 
-use super::{check, reciprocal};
 use super::support::Args;
+use super::{check, reciprocal};
 
 const PIXELS: usize = 64 * 128;
 

@@ -99,7 +99,11 @@ fn check_kernel(site: &Site, kernel: [usize; 2], spatial: usize) -> Result<(), R
     if pair("kernel_shape", list, spatial, 1)? == kernel {
         return Ok(());
     }
-    Err(Refusal::value("kernel_shape", format!("{list:?}"), format!("{:?}, the shape of the weights", &kernel[2 - spatial..])))
+    Err(Refusal::value(
+        "kernel_shape",
+        format!("{list:?}"),
+        format!("{:?}, the shape of the weights", &kernel[2 - spatial..]),
+    ))
 }
 
 fn groups(site: &Site) -> Result<usize, Refusal> {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::golden::eval;
 use crate::graph::{Graph, Tensor};
-use crate::rewrite::pattern::Matcher;
 use crate::rewrite::patch::Patch;
+use crate::rewrite::pattern::Matcher;
 
 /// Elements that a folded constant may have: weights are smaller, and a repeated constant is better repeated when it runs.
 const MAX_FOLDED: usize = 1 << 24;

@@ -8,8 +8,8 @@ use ndarray::{Array1, ArrayD};
 
 use crate::golden::eval;
 use crate::graph::{DType, Graph, Node, Op, Tensor, ValueId};
-use crate::rewrite::pattern::Matcher;
 use crate::rewrite::patch::{Input, NewNode, Patch};
+use crate::rewrite::pattern::Matcher;
 
 pub(super) fn find(graph: &Graph) -> Vec<Patch> {
     let matcher = Matcher::new(graph);

@@ -12,7 +12,7 @@ mod statement;
 mod tree;
 
 use ccl_runtime::interp::{self, Limits, Program, Unit};
-use ccl_runtime::kernel::Arguments;
+use ccl_runtime::kernel::{Arguments, Instance};
 use ccl_runtime::native::Session;
 use ccl_runtime::testing::input::{self, Fill};
 use ccl_syntax::ast::Module;
@@ -71,6 +71,32 @@ pub fn check(case: &Case) -> Result<(), String> {
         return Err(format!("the text does not pass the checks:\n{}", diags.render(&source)));
     }
     interpreted(case, &unit).map(|_| ())
+}
+
+/// Checks that a case leaves the same on the simulator as natively.
+///
+/// # Errors
+/// What cannot be compiled or run, or the first output that differs.
+pub fn check_simulated(case: &Case) -> Result<(), String> {
+    let mut diags = Diags::default();
+    let (parsed, _) = parse_items("k.rs", &case.text(), &mut diags);
+    let unit = Unit::check("", parsed, &mut diags);
+    if !diags.is_empty() {
+        return Err("the text does not pass the checks".to_owned());
+    }
+    let native = interpreted(case, &unit)?;
+    let consts: Vec<i128> = case.consts.iter().map(|n| *n as i128).collect();
+    let instance = Instance::from_unit(&unit, "k", &consts, &QC_N, &()).map_err(|error| error.to_string())?;
+    let fill = Fill::of_case(case.seed as usize % 12);
+    let arguments = input::arguments(instance.params(), &case.scalars, fill, case.seed)
+        .map_err(|missing| format!("no arguments for {}", missing.join(", ")))?;
+    let simulated = instance.run(&arguments).map_err(|error| error.to_string())?.arguments;
+    for ((name, native), (_, simulated)) in native.iter().zip(simulated.iter()) {
+        if native != simulated {
+            return Err(format!("`{name}` differs between native run and simulator"));
+        }
+    }
+    Ok(())
 }
 
 /// The arguments after a run by the interpreter.

@@ -251,8 +251,11 @@ impl Emitter<'_> {
             }
             None => self.shared_descriptor(&fields),
         };
-        let (OpKind::Flow { dst, .. } | OpKind::Restart { flow: dst, .. } | OpKind::Bcast { dst, .. } | OpKind::Dma { dst, .. } | OpKind::Rau { dst, .. }) =
-            kind
+        let (OpKind::Flow { dst, .. }
+        | OpKind::Restart { flow: dst, .. }
+        | OpKind::Bcast { dst, .. }
+        | OpKind::Dma { dst, .. }
+        | OpKind::Rau { dst, .. }) = kind
         else {
             panic!("no transfer: {kind:?}")
         };
