@@ -81,8 +81,8 @@ pub fn check_simulated(case: &Case) -> Result<(), String> {
     let mut diags = Diags::default();
     let (parsed, _) = parse_items("k.rs", &case.text(), &mut diags);
     let unit = Unit::check("", parsed, &mut diags);
-    if !diags.is_empty() {
-        return Err("the text does not pass the checks".to_owned());
+    if let Some(diag) = diags.take().first() {
+        return Err(format!("the text does not pass the checks: {}", diag.message));
     }
     let native = interpreted(case, &unit)?;
     let consts: Vec<i128> = case.consts.iter().map(|n| *n as i128).collect();
