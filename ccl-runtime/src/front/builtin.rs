@@ -881,7 +881,14 @@ impl<'p> Cx<'p> {
                 Val::Tile(Box::new(tile))
             }
             "stride" => {
-                tile.layout.stride = self.arg_usize(args, 0)?.max(1);
+                tile.layout.stride *= self.arg_usize(args, 0)?.clamp(1, 1 << 12);
+                Val::Tile(Box::new(tile))
+            }
+            "block" => {
+                let [by, bx] = generics else {
+                    return self.fail("a block without its extents", "write `block::<2, 4>()`");
+                };
+                tile.layout.block = (self.extent_arg(by)?.max(1), self.extent_arg(bx)?.max(1));
                 Val::Tile(Box::new(tile))
             }
             "channels" => {

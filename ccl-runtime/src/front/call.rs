@@ -38,7 +38,7 @@ impl<'p> Cx<'p> {
                 val => val,
             });
         }
-        let consts = self.generic_args(unit, function, callee, &vals)?;
+        let consts = self.generic_args(function, callee, &vals)?;
         self.enter(unit, function, consts, vals, expr)
     }
 
@@ -146,13 +146,7 @@ impl<'p> Cx<'p> {
     // ---- generic arguments ----
 
     /// Const arguments: as they are written, else as the types of the arguments tell them.
-    fn generic_args(
-        &mut self,
-        unit: usize,
-        function: &'p Fn,
-        callee: &'p Path,
-        args: &[Val],
-    ) -> R<Vec<(String, Scalar)>> {
+    fn generic_args(&mut self, function: &'p Fn, callee: &'p Path, args: &[Val]) -> R<Vec<(String, Scalar)>> {
         let mut known: Vec<(String, Scalar)> = Vec::new();
         let written = &callee.last().args;
         for (param, arg) in function.generics.iter().zip(written) {
@@ -164,7 +158,7 @@ impl<'p> Cx<'p> {
         let names: Vec<&str> = function.generics.iter().map(|p| p.name.name.name.as_str()).collect();
         for (param, val) in function.params.iter().zip(args) {
             let mut found = Vec::new();
-            self.infer(unit, &param.ty, val, &names, &mut found);
+            self.infer(&param.ty, val, &names, &mut found);
             for (name, value) in found {
                 if !known.iter().any(|(n, _)| *n == name) {
                     known.push((name, Scalar::usize(value)));
@@ -202,7 +196,7 @@ impl<'p> Cx<'p> {
     }
 
     /// Names of extents in a written type, from a value of the type.
-    fn infer(&self, unit: usize, ty: &Ty, val: &Val, names: &[&str], found: &mut Vec<(String, usize)>) {
+    fn infer(&self, ty: &Ty, val: &Val, names: &[&str], found: &mut Vec<(String, usize)>) {
         let mut is = |arg: Option<&GenericArg>, value: usize| {
             if let Some(GenericArg::Ty(Ty { kind: TyKind::Path(path), .. })) = arg
                 && let Some(name) = path.as_name()
@@ -219,7 +213,7 @@ impl<'p> Cx<'p> {
             val => val.clone(),
         };
         match (&ty.kind, &val) {
-            (TyKind::Ref { target, .. }, val) => self.infer(unit, target, val, names, found),
+            (TyKind::Ref { target, .. }, val) => self.infer(target, val, names, found),
             (TyKind::Path(path), val) => {
                 let args = &path.last().args;
                 match (path.last().name.name.as_str(), val) {
@@ -252,11 +246,11 @@ impl<'p> Cx<'p> {
                     found.push((name.name.clone(), parts.len()));
                 }
                 if let Some(part) = parts.first() {
-                    self.infer(unit, elem, part, names, found);
+                    self.infer(elem, part, names, found);
                 }
             }
             (TyKind::Tuple(types), Val::Tuple(parts)) => {
-                types.iter().zip(parts).for_each(|(ty, part)| self.infer(unit, ty, part, names, found));
+                types.iter().zip(parts).for_each(|(ty, part)| self.infer(ty, part, names, found));
             }
             _ => {}
         }

@@ -174,6 +174,9 @@ impl<'p> Cx<'p> {
             None => Plan::By(by(trips, walk::weight(body))),
         };
         loop {
+            if matches!(plan, Plan::By(by) if by > trips) {
+                plan = Plan::Whole;
+            }
             match plan {
                 Plan::Whole => {
                     if trips > MOST_WHOLE {
@@ -397,8 +400,8 @@ impl<'p> Cx<'p> {
             _ => (i.times(rows as i64), j.times(cols as i64)),
         };
         let zero = Affine::number(0);
-        let (view, layout, pes) = (walk.view.clone(), walk.layout, walk.layout.pes(walk.view.dims));
-        Tile { view, layout, pes, first, tap: (zero.clone(), zero), channel, index }
+        let (view, layout) = (walk.view.clone(), walk.layout);
+        Tile { view, layout, first, tap: (zero.clone(), zero), channel, index }
     }
 
     fn walk_rolled(

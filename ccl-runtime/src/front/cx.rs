@@ -21,6 +21,9 @@ const MOST_OPS: u64 = 1 << 19;
 /// Deepest nesting of calls, blocks and expressions.
 const MOST_DEPTH: u32 = 512;
 
+/// Sums of scalars, by their terms and number, and the scalar of the IR that is each.
+pub(super) type Sums = HashMap<(Vec<(Id, i64)>, i64), Id>;
+
 /// A variable.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
@@ -57,7 +60,7 @@ pub(super) struct Saved {
     frames: Vec<Frame>,
     streams: Vec<Stream>,
     flying: Vec<Flying>,
-    sums: Vec<HashMap<(Vec<(Id, i64)>, i64), Id>>,
+    sums: Vec<Sums>,
     open_loops: usize,
     pipes: usize,
     masks: u32,
@@ -77,7 +80,7 @@ pub(super) struct Cx<'p> {
     /// Loops that a scalar changes with, the innermost.
     deps: HashMap<Id, LoopKey>,
     /// Sums that have been computed, by block.
-    pub sums: Vec<HashMap<(Vec<(Id, i64)>, i64), Id>>,
+    pub sums: Vec<Sums>,
     pub learnt: Learnt,
     /// Loops that are open, outermost first, and whether they may be unrolled.
     pub open_loops: Vec<(LoopKey, bool)>,

@@ -116,7 +116,7 @@ impl Cx<'_> {
             // The least number alone, 3 * 2^31 modulo 2^33.
             return if odd == 3 { self.set(Cond::Ne, a, i32::MIN) } else { Src::Imm(1) };
         }
-        let low = if e >= 30 { a } else { self.bin(ir::BinOp::And, a, (1i32 << (e + 2)) - 1) };
+        let low = if e >= 30 { a } else { self.bin(ir::BinOp::And, a, ((1i64 << (e + 2)) - 1) as i32) };
         self.set(Cond::Ne, low, (odd << e) as i32)
     }
 

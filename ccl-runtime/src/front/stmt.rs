@@ -217,7 +217,12 @@ impl<'p> Cx<'p> {
         let val = match op {
             None => val,
             Some(op) => {
-                let now = self.place_val(&to)?;
+                let now = match (self.place_val(&to)?, &to) {
+                    (Val::Lrm(lrm), PlaceRef::Elements(_)) if lrm.n == 1 => {
+                        Val::Pe(self.read_at(&lrm, &Affine::number(0))?)
+                    }
+                    (now, _) => now,
+                };
                 if let (Val::Acc(Acc::Group { id, .. }), BinOp::Add, Val::Acc(more)) = (&now, op, &val) {
                     let id = *id;
                     self.no_mask("adding to accumulators")?;

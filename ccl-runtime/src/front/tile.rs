@@ -100,7 +100,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// The place of a tile in another tensor of the same extent.
+    /// The place of a tile in another tensor: the same rows and columns, without the other's halo and taps.
     pub(super) fn at_tile(&self, view: &View, tile: &Tile) -> R<Tile> {
         if view.is_external || !matches!(view.kind, Kind::Planar | Kind::Packed | Kind::Tokens) {
             return self.fail(
@@ -108,7 +108,7 @@ impl Cx<'_> {
                 "flows reach planar, packed and token tensors on chip",
             );
         }
-        let layout = Layout { halo_rows: 0, halo_cols: 0, stride: 1, ..tile.layout };
+        let layout = Layout { halo_rows: 0, halo_cols: 0, ..tile.layout };
         let zero = Affine::number(0);
         Ok(Tile { view: view.clone(), layout, tap: (zero.clone(), zero), ..tile.clone() })
     }

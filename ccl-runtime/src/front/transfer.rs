@@ -131,21 +131,6 @@ impl Cx<'_> {
         Ok(())
     }
 
-    fn check_size(&self, tile: &Tile) -> R<()> {
-        if tile.layout.stride == 1 && tile.view.kind != Kind::Tokens {
-            let ([_, h, w], found) = (tile.view.dims, tile.layout.pes(tile.view.dims));
-            let moved = tile.tap.0.as_known() != Some(0) || tile.tap.1.as_known() != Some(0);
-            if found != tile.pes && !moved {
-                let (rows, cols) = tile.pes;
-                return self.fail(
-                    format!("a tile of a walk over {rows} x {cols} PEs at a tensor of {h} x {w}"),
-                    "name the stride: `x.at(t).stride(2)`; or walk the tensor itself",
-                );
-            }
-        }
-        Ok(())
-    }
-
     fn walk_of(&mut self, g: &Geometry, buf: Id, lrm: (Id, usize), halo: usize) -> Walk {
         let (at, x0, y0) = (self.sval(&g.at), self.sval(&g.x0), self.sval(&g.y0));
         let unit = g.unit.bytes();
@@ -187,7 +172,6 @@ impl Cx<'_> {
     pub(super) fn fetch(&mut self, tile: &Tile, elem: ElemType, n: usize) -> R<Val> {
         self.no_mask("a flow")?;
         self.check_element(&tile.view, elem)?;
-        self.check_size(tile)?;
         let of = self.extent(tile, n, tile.layout.halo_rows)?;
         let present = self.present(tile, of.channels)?;
         let mut lrm = self.new_lrm("tile", elem, n)?;
@@ -283,7 +267,6 @@ impl Cx<'_> {
             other => return self.wrong("a value to be stored", other),
         };
         self.check_element(&tile.view, lrm.elem)?;
-        self.check_size(tile)?;
         let of = self.extent(tile, lrm.n, 0)?;
         let present = self.present(tile, of.channels)?;
         if present == 0 {

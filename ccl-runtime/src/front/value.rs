@@ -196,8 +196,6 @@ pub(super) struct Walk {
 pub(super) struct Tile {
     pub view: View,
     pub layout: Layout,
-    /// PEs that the walk takes in all.
-    pub pes: (usize, usize),
     /// Of them the first of this tile.
     pub first: (Affine, Affine),
     pub tap: (Affine, Affine),
