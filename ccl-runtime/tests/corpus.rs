@@ -2,7 +2,7 @@
 //!
 //! `parse`: the module reads back as it is printed, or the line with `; error: ..` is where it fails. `verify`: each `; error:`
 //! is a part of a message of its line, and there are no others. `lower`: the sibling `.out` holds the IR after the pass, or the
-//! assembly. `CCL_BLESS=1` rewrites `.out` files.
+//! assembly, behind the notes of the report. `CCL_BLESS=1` rewrites `.out` files.
 
 mod support;
 
@@ -94,13 +94,18 @@ fn lower() {
         let out = match compile(&m, &target, &Options { print_after: after.clone(), ..Options::default() }) {
             Err(e) => format!("error: {e}\n"),
             Ok(c) if after.is_empty() => {
+                let notes = c.report.notes.iter().map(|n| format!("note: {n}\n"));
                 let asm = iss::asm::disassemble(&c.image);
-                asm.lines()
+                let lines = asm
+                    .lines()
                     .filter(|l| !l.starts_with(".loc"))
-                    .map(|l| l.split(" ; ").next().unwrap_or(l).trim_end().to_owned() + "\n")
-                    .collect()
+                    .map(|l| l.split(" ; ").next().unwrap_or(l).trim_end().to_owned() + "\n");
+                notes.chain(lines).collect()
             }
-            Ok(c) => c.report.printed[0].1.clone(),
+            Ok(c) => {
+                let notes: String = c.report.notes.iter().map(|n| format!("note: {n}\n")).collect();
+                notes + &c.report.printed[0].1
+            }
         };
         let file = Path::new(&path).with_extension("out");
         if bless {

@@ -59,16 +59,10 @@ fn rename(f: &mut Func, from: &Func, kind: &mut OpKind, map: &mut HashMap<Id, Id
 
 /// A copy of a block with new names for what it defines.
 pub(super) fn copy_block(f: &mut Func, block: &Block) -> Block {
-    let mut map = HashMap::new();
-    visit::walk(block, &mut |op| {
-        op.kind.defs(&mut |id| {
-            map.insert(id, id);
-        })
-    });
-    for (old, new) in &mut map {
-        let (name, ty) = (f.name_of(*old).to_owned(), f.ty(*old));
-        *new = f.fresh(&name, ty);
-    }
+    // In the order of the text, so that the same kernel gives the same names.
+    let mut defined = Vec::new();
+    visit::walk(block, &mut |op| op.kind.defs(&mut |id| defined.push(id)));
+    let map: HashMap<Id, Id> = defined.into_iter().map(|old| (old, f.fresh_like(old, f.ty(old)))).collect();
     let mut copy = block.clone();
     copy.iter_mut().for_each(|op| op.kind.map_ids(&mut |id| map.get(&id).copied().unwrap_or(id)));
     copy
