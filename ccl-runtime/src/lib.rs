@@ -39,6 +39,8 @@ pub mod target {
 #[doc(hidden)]
 pub mod __rt;
 pub mod flow;
+pub mod front;
+pub mod interp;
 pub mod ir;
 pub mod kernel;
 pub mod lower;

@@ -3,8 +3,9 @@
 //! A 1-D convolution is a 2-D one with a height of 1. `auto_pad` is resolved by the caller. What the windows of a
 //! convolution and of a pooling have in common is in [`Window`].
 
-use ndarray::{Array2, Array4, ArrayView1, ArrayView3, ArrayView4, ArrayViewMut2, Axis};
+use ndarray::{Array2, Array3, Array4, ArrayView1, ArrayView3, ArrayView4, Axis, s};
 
+use crate::dot::{add_scaled, centred, dot};
 use crate::error::{GoldenError, checked_len, expect_extent};
 use crate::int8::Int8;
 use crate::quant::{Quant, QuantPer};
@@ -162,36 +163,42 @@ fn accumulate<X: Int8, W: Int8>(
     let [oh, ow] = window.output(op, [height, width], [kh, kw])?;
     checked_len(op, &[n_images, n_out, oh, ow])?;
 
-    let centred = x.as_standard_layout().mapv(|v| v.widen() - x_zero);
+    let weights = Array2::from_shape_fn((n_out, n_per_group * kh * kw), |(m, k)| {
+        let (c, ky, kx) = (k / (kh * kw), k / kw % kh, k % kw);
+        centred(w[[m, c, ky, kx]], w_zeros[m])
+    });
     let mut acc = Array4::zeros((n_images, n_out, oh, ow));
-    for (image, mut acc) in centred.outer_iter().zip(acc.outer_iter_mut()) {
-        for (m, plane) in acc.outer_iter_mut().enumerate() {
-            let first = m / (n_out / groups) * n_per_group;
-            let inputs = image.slice(ndarray::s![first..first + n_per_group, .., ..]);
-            let weights = w.index_axis(Axis(0), m).mapv(|v| v.widen() - w_zeros[m]);
-            accumulate_plane(plane, inputs, weights.view(), window);
+    let mut taps = vec![0; n_per_group * kh * kw];
+    for (n, group) in ndarray::indices((n_images, groups)) {
+        let inputs = x.slice(s![n, group * n_per_group..(group + 1) * n_per_group, .., ..]);
+        let outputs = group * (n_out / groups)..(group + 1) * (n_out / groups);
+        for (oy, ox) in ndarray::indices((oh, ow)) {
+            gather(&mut taps, inputs, [oy, ox], [kh, kw], window, x_zero);
+            for m in outputs.clone() {
+                let weights = weights.row(m).to_slice().expect("weights are in row order");
+                acc[[n, m, oy, ox]] = dot(&taps, weights);
+            }
         }
     }
     Ok(acc)
 }
 
-/// One output channel of one image: adds tap after tap to the whole plane.
-fn accumulate_plane(mut plane: ArrayViewMut2<i32>, inputs: ArrayView3<i32>, weights: ArrayView3<i32>, window: &Window) {
+/// What the taps of one window see, channel by channel; padding, which is the zero point, counts 0.
+fn gather<X: Int8>(
+    taps: &mut [i16],
+    inputs: ArrayView3<X>,
+    [oy, ox]: [usize; 2],
+    [kh, kw]: [usize; 2],
+    window: &Window,
+    zero: i32,
+) {
     let (_, height, width) = inputs.dim();
-    let n_columns = plane.dim().1;
-    for ((c, ky, kx), &weight) in weights.indexed_iter() {
-        // Output columns whose tap lies inside the image; the others read padding, which is the zero point.
-        let inside = |&ox: &usize| window.source(1, ox, kx, width).is_some();
-        let Some(first) = (0..n_columns).find(inside) else { continue };
-        let start = window.source(1, first, kx, width).unwrap_or(0);
-        for (oy, mut row) in plane.outer_iter_mut().enumerate() {
-            let Some(iy) = window.source(0, oy, ky, height) else { continue };
-            let source = inputs.index_axis(Axis(0), c).index_axis_move(Axis(0), iy);
-            let source = source.as_slice().expect("images are in row order");
-            let row = row.as_slice_mut().expect("planes are in row order");
-            // The image ends where the padding on the right begins, so the shorter of the two ends the row.
-            for (acc, &x) in row[first..].iter_mut().zip(source[start..].iter().step_by(window.strides[1])) {
-                *acc = acc.wrapping_add(x.wrapping_mul(weight));
+    for ky in 0..kh {
+        let iy = window.source(0, oy, ky, height);
+        for kx in 0..kw {
+            let at = iy.zip(window.source(1, ox, kx, width));
+            for (c, channel) in inputs.outer_iter().enumerate() {
+                taps[(c * kh + ky) * kw + kx] = at.map_or(0, |(iy, ix)| centred(channel[[iy, ix]], zero));
             }
         }
     }
@@ -228,23 +235,31 @@ pub fn conv_f32(
     }
     let [oh, ow] = window.output(OP, [height, width], [kh, kw])?;
     checked_len(OP, &[n_images, n_out, oh, ow])?;
-    let weights = w.mapv(f64::from);
+    let m_per_group = n_out / groups;
+    // [groups, taps, outputs of the group], so that a tap meets the weights of all outputs in one row.
+    let weights = Array3::from_shape_fn((groups, n_per_group * kh * kw, m_per_group), |(group, k, m)| {
+        let (c, ky, kx) = (k / (kh * kw), k / kw % kh, k % kw);
+        f64::from(w[[group * m_per_group + m, c, ky, kx]])
+    });
     let mut y = Array4::zeros((n_images, n_out, oh, ow));
-    for (image, mut y) in x.outer_iter().zip(y.outer_iter_mut()) {
-        let image = image.mapv(f64::from);
-        for (m, mut plane) in y.outer_iter_mut().enumerate() {
-            let first = m / (n_out / groups) * n_per_group;
-            let start = bias.map_or(0.0, |b| f64::from(b[m]));
-            let mut sums = Array2::from_elem((oh, ow), start);
-            for ((c, ky, kx), &weight) in weights.index_axis(Axis(0), m).indexed_iter() {
-                for ((oy, ox), sum) in sums.indexed_iter_mut() {
-                    let at = (window.source(0, oy, ky, height), window.source(1, ox, kx, width));
-                    if let (Some(iy), Some(ix)) = at {
-                        *sum += image[[first + c, iy, ix]] * weight;
-                    }
+    let mut sums = vec![0.0; m_per_group];
+    for (n, group) in ndarray::indices((n_images, groups)) {
+        let first_out = group * m_per_group;
+        for (oy, ox) in ndarray::indices((oh, ow)) {
+            for (m, sum) in sums.iter_mut().enumerate() {
+                *sum = bias.map_or(0.0, |b| f64::from(b[first_out + m]));
+            }
+            for (c, ky, kx) in ndarray::indices((n_per_group, kh, kw)) {
+                let at = (window.source(0, oy, ky, height), window.source(1, ox, kx, width));
+                if let (Some(iy), Some(ix)) = at {
+                    let weights = weights.slice(s![group, (c * kh + ky) * kw + kx, ..]);
+                    let value = f64::from(x[[n, group * n_per_group + c, iy, ix]]);
+                    add_scaled(&mut sums, value, weights.to_slice().expect("weights are in row order"));
                 }
             }
-            plane.zip_mut_with(&sums, |y, &s| *y = s as f32);
+            for (m, &sum) in sums.iter().enumerate() {
+                y[[n, first_out + m, oy, ox]] = sum as f32;
+            }
         }
     }
     Ok(y)
@@ -276,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn plane_order_equals_the_definition() {
+    fn gathered_taps_equal_the_definition() {
         let x = Array4::from_shape_fn((2, 4, 7, 9), |(n, c, y, x)| (n * 91 + c * 37 + y * 53 + x * 29) as u8 as i8);
         for (groups, kernel) in [(1, (3, 2)), (2, (1, 5)), (4, (3, 3))] {
             let w = Array4::from_shape_fn((4, 4 / groups, kernel.0, kernel.1), |(m, c, y, x)| {

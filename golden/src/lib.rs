@@ -9,14 +9,20 @@ pub mod scale;
 pub mod linear;
 pub mod requantize;
 
+mod dot;
+
 pub mod conv;
+pub mod conv_transpose;
 pub mod matmul;
 
 pub mod binary;
 pub mod broadcast;
+pub mod cast;
 pub mod concat;
 pub mod elementwise;
 pub mod pool;
+pub mod reduce;
+pub mod relation;
 pub mod unary;
 
 pub mod argmax;

@@ -3,6 +3,7 @@
 use ndarray::{Array2, ArrayD, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn};
 
 use crate::broadcast::{broadcast_shape, expand};
+use crate::dot::{add_scaled, centred, dot};
 use crate::error::{GoldenError, checked_len, expect_extent};
 use crate::int8::Int8;
 use crate::quant::{Quant, QuantPer};
@@ -72,16 +73,53 @@ pub fn matmul_integer<A: Int8, B: Int8>(
 /// # Source
 /// The ONNX operator MatMul.
 pub fn matmul_f32(a: ArrayViewD<f32>, b: ArrayViewD<f32>) -> Result<ArrayD<f32>, GoldenError> {
-    batched("MatMul", a, b, |a, b| {
-        let dot = |m: usize, n: usize| {
-            let products = a.row(m).into_iter().zip(b.column(n)).map(|(&a, &b)| f64::from(a) * f64::from(b));
-            products.sum::<f64>() as f32
-        };
-        Array2::from_shape_fn((a.nrows(), b.ncols()), |(m, n)| dot(m, n))
-    })
+    batched("MatMul", a, b, |a, b| product_f32(a, b).mapv(|v| v as f32))
 }
 
-/// How [`qgemm`] reads its matrices.
+/// General product of float32 matrices: `alpha * a * b + beta * c`, in float64 with one rounding at the end.
+///
+/// # Shapes
+/// `a: [M, K]`, `b: [K, N]` after transposition, `c` broadcasts to `[M, N]`; returns `[M, N]`.
+/// # Errors
+/// [`GoldenError::Extent`], [`GoldenError::Broadcast`] for shapes that do not fit.
+/// # Source
+/// The ONNX operator Gemm.
+pub fn gemm_f32(
+    a: ArrayView2<f32>,
+    b: ArrayView2<f32>,
+    c: Option<ArrayViewD<f32>>,
+    beta: f32,
+    gemm: &Gemm,
+) -> Result<Array2<f32>, GoldenError> {
+    const OP: &str = "Gemm";
+    let a = if gemm.transpose_a { a.reversed_axes() } else { a };
+    let b = if gemm.transpose_b { b.reversed_axes() } else { b };
+    expect_extent(OP, "rows of b", b.nrows(), a.ncols())?;
+    checked_len(OP, &[a.nrows(), b.ncols()])?;
+    let mut y = product_f32(a, b) * f64::from(gemm.alpha);
+    if let Some(c) = c {
+        let c = expand(OP, &c, y.shape())?;
+        y.iter_mut().zip(c).for_each(|(y, &c)| *y += f64::from(beta) * f64::from(c));
+    }
+    Ok(y.mapv(|v| v as f32))
+}
+
+/// The product of two matrices whose inner extents agree, each sum in order.
+fn product_f32(a: ArrayView2<f32>, b: ArrayView2<f32>) -> Array2<f64> {
+    let mut y = Array2::zeros((a.nrows(), b.ncols()));
+    let mut sums = vec![0.0; b.ncols()];
+    let b = Array2::from_shape_fn(b.dim(), |(k, n)| f64::from(b[[k, n]]));
+    for (mut y, a) in y.outer_iter_mut().zip(a.outer_iter()) {
+        sums.fill(0.0);
+        for (&a, b) in a.iter().zip(b.outer_iter()) {
+            add_scaled(&mut sums, f64::from(a), b.to_slice().expect("made in row order"));
+        }
+        y.iter_mut().zip(&sums).for_each(|(y, &sum)| *y = sum);
+    }
+    y
+}
+
+/// How [`qgemm`] and [`gemm_f32`] read its matrices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gemm {
     /// Factor of the product.
@@ -141,12 +179,12 @@ fn columns<B>(b: &ArrayViewD<B>) -> usize {
 
 /// The sums of products of two matrices whose inner extents agree.
 fn accumulate<A: Int8, B: Int8>(a: ArrayView2<A>, a_zero: i32, b: ArrayView2<B>, b_zeros: &[i32]) -> Array2<i32> {
-    let b = Array2::from_shape_fn(b.dim(), |(k, n)| b[[k, n]].widen() - b_zeros[n]);
-    let mut acc = Array2::<i32>::zeros((a.nrows(), b.ncols()));
-    for (mut acc, a) in acc.outer_iter_mut().zip(a.outer_iter()) {
-        for (b, a) in b.outer_iter().zip(a) {
-            let a = a.widen() - a_zero;
-            acc.zip_mut_with(&b, |acc, &b| *acc = acc.wrapping_add(a.wrapping_mul(b)));
+    let columns = Array2::from_shape_fn((b.ncols(), b.nrows()), |(n, k)| centred(b[[k, n]], b_zeros[n]));
+    let mut acc = Array2::zeros((a.nrows(), b.ncols()));
+    for (mut acc, row) in acc.outer_iter_mut().zip(a.outer_iter()) {
+        let row: Vec<i16> = row.iter().map(|&a| centred(a, a_zero)).collect();
+        for (acc, column) in acc.iter_mut().zip(columns.outer_iter()) {
+            *acc = dot(&row, column.to_slice().expect("columns are in row order"));
         }
     }
     acc
@@ -237,5 +275,18 @@ mod tests {
         let plain = qgemm(a.view(), q, b.view(), &q.into(), None, qy, &Gemm::default()).unwrap();
         let gemm = Gemm { transpose_a: true, transpose_b: true, ..Gemm::default() };
         assert_eq!(qgemm(a.t(), q, b.t(), &q.into(), None, qy, &gemm), Ok(plain));
+    }
+
+    #[test]
+    fn general_product_by_hand() {
+        let (a, b) = (array![[1.0_f32, 2.0], [3.0, 4.0]], array![[5.0_f32, 6.0], [7.0, 8.0]]);
+        let c = array![[100.0_f32], [200.0]].into_dyn();
+        let gemm = Gemm { alpha: 2.0, transpose_b: true, ..Gemm::default() };
+        let y = gemm_f32(a.view(), b.view(), Some(c.view()), 0.5, &gemm);
+        assert_eq!(y, Ok(array![[84.0, 96.0], [178.0, 206.0]]));
+        assert_eq!(
+            matmul_f32(a.view().into_dyn(), b.t().into_dyn()),
+            Ok(array![[17.0, 23.0], [39.0, 53.0]].into_dyn())
+        );
     }
 }

@@ -148,13 +148,28 @@ pub fn slice<T: Clone>(x: ArrayViewD<T>, axes: &[SliceAxis]) -> Result<ArrayD<T>
 }
 
 impl SliceAxis {
-    /// Indices taken from an axis of `extent` elements.
-    fn indices(&self, extent: usize) -> Vec<usize> {
+    /// Number of elements taken from an axis of `extent` elements; 0 for a step of 0.
+    pub fn count(&self, extent: usize) -> usize {
+        let (start, end) = self.range(extent);
+        let distance = if self.step > 0 { end.saturating_sub(start) } else { start.saturating_sub(end) };
+        if self.step == 0 || distance <= 0 || start >= extent as i64 {
+            return 0;
+        }
+        (distance as u64).div_ceil(self.step.unsigned_abs()) as usize
+    }
+
+    /// First index and end, clamped to an axis of `extent` elements.
+    fn range(&self, extent: usize) -> (i64, i64) {
         let n = extent as i64;
         let from_end = |i: i64| if i < 0 { i.saturating_add(n) } else { i };
         let (low, high) = if self.step > 0 { (0, n) } else { (-1, n - 1) };
-        let start = from_end(self.start).clamp(low.max(0), high.max(0));
-        let end = from_end(self.end).clamp(low, high);
+        (from_end(self.start).clamp(low.max(0), high.max(0)), from_end(self.end).clamp(low, high))
+    }
+
+    /// Indices taken from an axis of `extent` elements.
+    fn indices(&self, extent: usize) -> Vec<usize> {
+        let n = extent as i64;
+        let (start, end) = self.range(extent);
         let mut indices = Vec::new();
         let mut i = start;
         while if self.step > 0 { i < end } else { i > end && i < n } {
@@ -384,6 +399,29 @@ mod tests {
         assert_eq!(of(9, 0, -1), [4, 3, 2, 1]);
         assert_eq!(of(4, 2, 1), []);
         assert!(slice(x.view(), &[SliceAxis { axis: 0, start: 0, end: 1, step: 0 }]).is_err());
+    }
+
+    #[test]
+    fn counts_are_those_of_the_indices() {
+        for extent in 0..5 {
+            for (start, end, step) in bounds() {
+                let cut = SliceAxis { axis: 0, start, end, step };
+                assert_eq!(cut.count(extent), cut.indices(extent).len(), "{cut:?} of {extent}");
+            }
+        }
+    }
+
+    /// Every start and end around a short axis, and the ends of the type, with steps of both signs.
+    fn bounds() -> Vec<(i64, i64, i64)> {
+        let places = [i64::MIN, -6, -5, -3, -1, 0, 1, 2, 4, 5, 6, i64::MAX];
+        let steps = [i64::MIN, -3, -1, 1, 2, i64::MAX];
+        let mut all = Vec::new();
+        for start in places {
+            for end in places {
+                all.extend(steps.map(|step| (start, end, step)));
+            }
+        }
+        all
     }
 
     #[test]

@@ -1,1 +1,3 @@
-//! Nothing but the home of tests that cross crates: see `tests/`.
+//! Tests that cross crates. `random` writes kernels and runs them several ways.
+
+pub mod random;

@@ -86,6 +86,17 @@ impl Tile {
         self
     }
 
+    /// Row and column of PE (0, 0) before taps.
+    pub(crate) fn corner(&self) -> (usize, usize) {
+        let place = &self.place;
+        (self.first.0 * place.stride * place.block.0, self.first.1 * place.stride * place.block.1)
+    }
+
+    /// Elements from one PE's to the next's.
+    pub(crate) fn step(&self) -> usize {
+        self.place.stride
+    }
+
     /// The tile moved by rows and columns: one tap of a window.
     pub fn tap(mut self, dy: i32, dx: i32) -> Self {
         self.tap = (self.tap.0 + dy, self.tap.1 + dx);
@@ -110,12 +121,12 @@ impl Tile {
 
     /// Row of PE (0, 0) in the tensor.
     pub fn y(&self) -> i32 {
-        (self.first.0 * self.place.stride * self.place.block.0) as i32 + self.tap.0
+        self.corner().0 as i32 + self.tap.0
     }
 
     /// Column of PE (0, 0) in the tensor; of tokens the first token.
     pub fn x(&self) -> i32 {
-        (self.first.1 * self.place.stride * self.place.block.1) as i32 + self.tap.1
+        self.corner().1 as i32 + self.tap.1
     }
 
     /// Whether the PE's element lies inside the tensor. Of a block its first element.

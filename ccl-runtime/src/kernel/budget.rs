@@ -42,6 +42,24 @@ pub const fn check_ocm(kernel: Kernel, peak_bytes: u64, live: &str) {
     panic!("{}", text.str(help).as_str())
 }
 
+/// Stops the build where a walk over `rows` x `cols` elements, one a PE, leaves PEs of the machine of `kernel` idle: called for
+/// writes that idle PEs would make too.
+///
+/// # Panics
+/// At compile time, if PEs are idle in the last tiles.
+#[track_caller]
+pub const fn check_idle(kernel: Kernel, rows: u64, cols: u64) {
+    let spec = kernel.target.spec();
+    if rows.is_multiple_of(spec.rows as u64) && cols.is_multiple_of(spec.cols as u64) {
+        return;
+    }
+    let text = Text::<1000>::new().str("`scatter` writes from idle PEs too: instance `").str(kernel.name);
+    let text = text.str("` walks ").number(rows).str(" x ").number(cols).str(" elements, `").str(product(&kernel));
+    let text = text.str("` has ").number(spec.rows as u64).str(" x ").number(spec.cols as u64).str(" PEs [C0506]");
+    let text = text.str("\nhelp: put it under `if t.inside() { .. }`, where `t` is the tile of the walk");
+    panic!("{}", text.as_str())
+}
+
 const fn needs(kernel: &Kernel, peak_bytes: u64, memory: &str, room: u64) -> Text<4000> {
     let text = Text::new().str("instance `").str(kernel.name).str("` needs ").number(peak_bytes).str(memory);
     text.number(peak_bytes - room).str(" more than the ").number(room)

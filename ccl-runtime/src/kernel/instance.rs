@@ -92,6 +92,17 @@ impl Kernel {
         Ok(session.run(self.function(), || (self.native)(arguments))??)
     }
 
+    /// Runs the golden function, if there is one; outputs are written back into `arguments`. `false` if there is none.
+    ///
+    /// # Errors
+    /// If an argument is missing or does not fit.
+    pub fn run_reference(&self, arguments: &mut Arguments) -> Result<bool, ArgError> {
+        let Reference::Golden { run, .. } = self.reference else { return Ok(false) };
+        arguments.check(&self.params())?;
+        run(arguments)?;
+        Ok(true)
+    }
+
     /// Stands for an instance with errors, which have been reported.
     #[doc(hidden)]
     pub const BROKEN: Kernel = Kernel {

@@ -21,7 +21,16 @@ macro_rules! layouts {
             const KIND: Kind = $kind;
             const DIMS: [usize; 3] = [$c, $h, $w];
         }
-    )* };
+    )*
+        /// The layout of that name with these extents: its kind; channels, rows, columns.
+        #[allow(non_snake_case, reason = "extents are named as in the types")]
+        pub(crate) fn named(name: &str, extents: &[usize]) -> Option<(Kind, [usize; 3])> {
+            match (name, extents) {
+                $( (stringify!($Name), &[$($N),*]) => Some(($kind, [$c, $h, $w])), )*
+                _ => None,
+            }
+        }
+    };
 }
 
 layouts! {

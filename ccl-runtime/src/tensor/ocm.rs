@@ -202,6 +202,11 @@ impl<T: Elem, L> Ocm<T, L> {
         Ocm { view, owned: None, types: PhantomData }
     }
 
+    /// A view of a tensor that someone else owns.
+    pub(crate) const fn of_view(view: View) -> Self {
+        Self { view, owned: None, types: PhantomData }
+    }
+
     /// Planes from channel `first` on.
     #[track_caller]
     pub fn channels(&self, first: usize) -> Ocm<T, Dyn> {

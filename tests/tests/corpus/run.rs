@@ -1,7 +1,9 @@
 //! Arguments without pattern, and the comparison of a kernel with its reference.
 
-use ccl_runtime::kernel::{Argument, Arguments, ElemType, HostTensor, Kernel, ParamType, Reference, TensorType};
+use ccl_runtime::interp::{self, Limits, Program, Unit};
+use ccl_runtime::kernel::{Argument, Arguments, ElemType, HostTensor, Kernel, ParamType, TensorType};
 use ccl_runtime::native::Session;
+use ccl_syntax::eval::Value;
 
 /// SplitMix64.
 struct Random(u64);
@@ -59,7 +61,21 @@ pub fn bits(value: f64, fraction: u32) -> Argument {
     Argument::Scalar((value * f64::from(1u32 << fraction)).round() as i64)
 }
 
-/// Runs a kernel and its reference on the same arguments; results are at most `tolerance` apart.
+/// Runs the tree of the kernel's block by the interpreter.
+#[track_caller]
+fn interpret(kernel: &Kernel, arguments: &mut Arguments) {
+    let module = ccl_syntax::decode(kernel.source().ast()).expect("the macro wrote it");
+    let mut diags = ccl_syntax::Diags::default();
+    let unit = Unit::check(kernel.source().module_path(), module, &mut diags);
+    assert!(diags.take().is_empty(), "{kernel:?}");
+    let consts: Vec<Value> = kernel.consts.iter().map(|(_, value)| Value::usize(*value)).collect();
+    let program = Program { unit: &unit, function: kernel.function(), consts: &consts, linker: &() };
+    let mut session = Session::new(kernel.target);
+    interp::run(program, arguments, &mut session, Limits::default()).unwrap_or_else(|e| panic!("{kernel:?}: {e}"));
+}
+
+/// Runs a kernel as native code, by the interpreter of its tree, which must agree to the bit, and by its reference, of which it may
+/// be `tolerance` apart.
 #[track_caller]
 pub fn agree(kernel: &Kernel, seed: u64, given: &[(&str, Argument)], tolerance: i64) {
     let arguments = passed(kernel, seed, given);
@@ -67,8 +83,10 @@ pub fn agree(kernel: &Kernel, seed: u64, given: &[(&str, Argument)], tolerance: 
     kernel
         .run_native(&mut Session::new(kernel.target), &mut native)
         .unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
-    let Reference::Golden { run, .. } = kernel.reference else { panic!("{kernel:?} has a reference") };
-    run(&mut golden).expect("arguments fit");
+    assert_eq!(kernel.run_reference(&mut golden), Ok(true), "{kernel:?}");
+    let mut interpreted = arguments.clone();
+    interpret(kernel, &mut interpreted);
+    assert!(interpreted == native, "{kernel:?}: native code and the interpreter of the tree differ");
     assert_ne!(arguments, golden, "{kernel:?} writes something");
     for ((name, a), (_, b)) in native.iter().zip(golden.iter()) {
         close(kernel, name, a, b, tolerance);

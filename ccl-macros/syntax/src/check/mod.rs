@@ -13,7 +13,7 @@ mod walk;
 use crate::ast::Module;
 use crate::diag::Diags;
 
-pub use budget::{Budget, Buffer, Most, Peak, check_budget, measure};
+pub use budget::{Budget, Buffer, Most, Needs, Unmasked, check_budget, measure};
 pub use consts::Instance;
 pub(crate) use names::is_kernel;
 pub use names::{Def, Names};

@@ -2,30 +2,31 @@
 
 use std::fmt::Write;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 
 use super::{Cx, Health, word};
 use crate::ast::*;
-use crate::check::{Checked, Most, Peak, measure};
+use crate::check::{Checked, Most, Needs, measure};
 use crate::diag::Diags;
 
 /// What an instance of a kernel of the block needs.
-pub(super) struct Need {
+pub(super) struct Measured {
     id: NodeId,
-    peak: Peak,
+    needs: Needs,
 }
 
 /// Measures every instance.
-pub(super) fn needs(module: &Module, checked: &Checked, diags: &mut Diags) -> Vec<Need> {
-    let mut needs = Vec::new();
+pub(super) fn measured(module: &Module, checked: &Checked, diags: &mut Diags) -> Vec<Measured> {
+    let mut all = Vec::new();
     // A kernel with findings is not measured: what its buffers are is not known.
     if diags.is_empty() {
         for instance in &checked.instances {
-            needs.extend(measure(module, checked, instance, diags).map(|peak| Need { id: instance.id, peak }));
+            let needs = measure(module, checked, instance, diags);
+            all.extend(needs.map(|needs| Measured { id: instance.id, needs }));
         }
     }
-    needs
+    all
 }
 
 impl Cx<'_> {
@@ -35,7 +36,7 @@ impl Cx<'_> {
         name: &Binding,
         value: &Expr,
         target: &Path,
-        needs: &[Need],
+        measured: &[Measured],
     ) -> TokenStream {
         let (docs, vis, span) = (self.docs(item), self.vis(item), self.user(name.name.span));
         let (text, ident) = (&name.name.name, self.ident(&name.name));
@@ -48,16 +49,8 @@ impl Cx<'_> {
         let at = self.user(path.span);
         let made = quote_spanned! { at => #kernel::__instance #args };
         let target = self.path(target, true);
-        let need = needs.iter().find(|need| need.id.0 == name.id.0);
-        let checks = need.map(|need| {
-            let lrm = (need.peak.lrm.bytes, live(&need.peak.lrm));
-            let ocm = (need.peak.ocm.bytes, live(&need.peak.ocm));
-            let checks = [("check_lrm", lrm), ("check_ocm", ocm)].map(|(check, (bytes, live))| {
-                let check = word(check, span);
-                quote_spanned! { span => const _: () = ::ccl_runtime::kernel::#check(#ident, #bytes, #live); }
-            });
-            quote! { #(#checks)* }
-        });
+        let own = measured.iter().find(|own| own.id.0 == name.id.0);
+        let checks = own.map(|own| self.checks(&ident, &own.needs));
         quote_spanned! { span =>
             #docs
             #[allow(unused_qualifications, reason = "made by `ccl!`")]
@@ -69,6 +62,20 @@ impl Cx<'_> {
             });
             #checks
         }
+    }
+
+    /// Checks of what it needs, at its name or at the statement that is wrong.
+    fn checks(&self, ident: &Ident, needs: &Needs) -> TokenStream {
+        let span = ident.span();
+        let memories = [("check_lrm", &needs.lrm), ("check_ocm", &needs.ocm)].map(|(check, most)| {
+            let (check, bytes, live) = (word(check, span), most.bytes, live(most));
+            quote_spanned! { span => const _: () = ::ccl_runtime::kernel::#check(#ident, #bytes, #live); }
+        });
+        let writes = needs.unmasked.iter().map(|write| {
+            let (at, rows, cols) = (self.user(write.span), write.rows, write.cols);
+            quote_spanned! { at => const _: () = ::ccl_runtime::kernel::check_idle(#ident, #rows, #cols); }
+        });
+        quote! { #(#memories)* #(#writes)* }
     }
 
     /// Whether neither it nor the signature of its kernel has a finding.

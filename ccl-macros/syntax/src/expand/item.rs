@@ -4,7 +4,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
 
 use super::body::Body;
-use super::instance::Need;
+use super::instance::Measured;
 use super::{Cx, Health, word};
 use crate::ast::*;
 use crate::diag::Diags;
@@ -12,12 +12,12 @@ use crate::eval::{Evaluator, Value};
 use crate::source::Span;
 
 impl Cx<'_> {
-    pub(super) fn items(&self, needs: &[Need]) -> TokenStream {
+    pub(super) fn items(&self, measured: &[Measured]) -> TokenStream {
         let mut out = TokenStream::new();
         for item in &self.module.items {
             out.extend(match &item.kind {
                 ItemKind::Const { name, ty, value } => match item.instance_target() {
-                    Some(target) => self.instance(item, name, value, target, needs),
+                    Some(target) => self.instance(item, name, value, target, measured),
                     None if crate::check::is_kernel(ty) => TokenStream::new(),
                     None => self.constant(item, name, ty, value),
                 },
@@ -154,10 +154,10 @@ impl Cx<'_> {
         let body = match health {
             // Only an editor sees a body with findings: rustc would repeat them in its own words.
             Health::BrokenBody => quote_spanned! { glue => {
+                #[cfg(not(rust_analyzer))]
+                return ::ccl_runtime::__rt::broken();
                 #[cfg(rust_analyzer)]
                 #body
-                #[cfg(not(rust_analyzer))]
-                ::ccl_runtime::__rt::broken()
             } },
             _ => body,
         };

@@ -33,11 +33,11 @@ pub fn expand(tokens: TokenStream) -> TokenStream {
     let mut diags = Diags::default();
     let (module, source) = parse_tokens(tokens, &mut diags);
     let checked = check(&module, &mut diags);
-    let needs = instance::needs(&module, &checked, &mut diags);
+    let measured = instance::measured(&module, &checked, &mut diags);
     let found = diags.take();
     let errors = found.iter().map(|diag| diag.to_compile_error(&source));
     let cx = Cx { module: &module, source: &source, checked: &checked, found: &found };
-    let items = cx.items(&needs);
+    let items = cx.items(&measured);
     quote! { #(#errors)* #items }
 }
 

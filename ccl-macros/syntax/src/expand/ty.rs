@@ -76,8 +76,12 @@ impl Cx<'_> {
                 quote! { #underscore }
             }
             GenericArg::Const(value) => {
-                let (at, value) = (self.user(value.span), self.const_expr(value));
-                quote_spanned! { at => { #value } }
+                let (at, tokens) = (self.user(value.span), self.const_expr(value));
+                if crate::print::is_bare_arg(value) {
+                    tokens
+                } else {
+                    quote_spanned! { at => { #tokens } }
+                }
             }
         });
         quote_spanned! { span => #colons < #(#args),* > }

@@ -32,7 +32,7 @@ fn the_live_buffers_are_listed_with_their_lines() {
     let file = ccl_syntax::parse_file("softmax.rs", &text, &mut diags);
     let module = &file.blocks[0].module;
     let checked = ccl_syntax::check(module, &mut diags);
-    let small = Budget { lrm_bytes: 1_000, ocm_bytes: 1 << 20 };
+    let small = Budget { lrm_bytes: 1_000, ocm_bytes: 1 << 20, ..MACHINE };
     ccl_syntax::check_budget(module, &checked, &checked.instances[0], small, &mut diags);
     insta::assert_snapshot!("over_budget", diags.render(&file.source));
 }

@@ -1,0 +1,129 @@
+//! Running a network.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::golden::eval;
+use crate::graph::{Graph, Node, Origin, Tensor, Type, ValueId};
+use crate::infer::InferError;
+
+/// Why a run gives nothing.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// An input is missing.
+    #[error("input `{name}` ({ty}) is missing")]
+    Missing {
+        /// Its name.
+        name: String,
+        /// Its type.
+        ty: Type,
+    },
+    /// The network has no such input.
+    #[error("the network has no input `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// An input has another type.
+    #[error("input `{name}` is {found}, expected {expected}")]
+    Type {
+        /// Its name.
+        name: String,
+        /// Its type as given.
+        found: Type,
+        /// Its type in the network.
+        expected: Type,
+    },
+    /// A node has no value for its inputs.
+    #[error("node `{node}` ({origin}): {source}")]
+    Node {
+        /// The node.
+        node: String,
+        /// What it was in the file.
+        origin: Box<Origin>,
+        /// What is wrong.
+        source: InferError,
+    },
+}
+
+/// Which tensors a run keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// All of them.
+    All,
+    /// The network's outputs; others are freed when their last reader has run.
+    Outputs,
+}
+
+/// The tensors of a run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    values: Vec<Option<Arc<Tensor>>>,
+}
+
+impl Run {
+    /// A tensor that was kept. Ids come from the graph that ran.
+    pub fn get(&self, id: ValueId) -> Option<&Arc<Tensor>> {
+        self.values[id.index()].as_ref()
+    }
+}
+
+/// Runs a network on named inputs.
+///
+/// # Errors
+/// [`RunError`] if an input is missing, unknown or of another type, or if a node has no value for its inputs.
+pub fn run(graph: &Graph, inputs: &HashMap<String, Tensor>, keep: Keep) -> Result<Run, RunError> {
+    let mut run = Run { values: graph.values().iter().map(|v| v.constant.clone()).collect() };
+    set_inputs(graph, inputs, &mut run)?;
+    let mut reads_left: Vec<usize> = graph.readers().iter().map(Vec::len).collect();
+    for &output in graph.outputs() {
+        reads_left[output.index()] += 1;
+    }
+    for node in graph.nodes() {
+        step(graph, node, &mut run)?;
+        if keep == Keep::Outputs {
+            for id in node.inputs.iter().flatten() {
+                reads_left[id.index()] -= 1;
+                if reads_left[id.index()] == 0 {
+                    run.values[id.index()] = None;
+                }
+            }
+        }
+    }
+    Ok(run)
+}
+
+fn set_inputs(graph: &Graph, inputs: &HashMap<String, Tensor>, run: &mut Run) -> Result<(), RunError> {
+    let mut names: Vec<_> = inputs.keys().collect();
+    names.sort();
+    for name in names {
+        if !graph.inputs().iter().any(|&id| graph.value(id).name == *name) {
+            return Err(RunError::Unknown { name: name.clone() });
+        }
+    }
+    for &id in graph.inputs() {
+        let value = graph.value(id);
+        let missing = || RunError::Missing { name: value.name.clone(), ty: value.ty.clone() };
+        let tensor = inputs.get(&value.name).ok_or_else(missing)?;
+        if tensor.ty() != value.ty {
+            let (name, found, expected) = (value.name.clone(), tensor.ty(), value.ty.clone());
+            return Err(RunError::Type { name, found, expected });
+        }
+        run.values[id.index()] = Some(Arc::new(tensor.clone()));
+    }
+    Ok(())
+}
+
+fn step(graph: &Graph, node: &Node, run: &mut Run) -> Result<(), RunError> {
+    let fault = |source| RunError::Node { node: node.name.clone(), origin: Box::new(node.origin.clone()), source };
+    let arguments: Vec<Option<&Tensor>> =
+        node.inputs.iter().map(|input| input.and_then(|id| run.values[id.index()].as_deref())).collect();
+    let results = eval(&node.op, &arguments).map_err(fault)?;
+    for (&id, tensor) in node.outputs.iter().zip(results) {
+        let expected = &graph.value(id).ty;
+        assert_eq!(&tensor.ty(), expected, "the golden value of `{}` has the inferred type", graph.value(id).name);
+        run.values[id.index()] = Some(Arc::new(tensor));
+    }
+    Ok(())
+}

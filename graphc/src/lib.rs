@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+pub mod onnx;
+
+pub mod graph;
+pub mod infer;
+pub mod macs;
+
+pub mod operators;
+
+pub mod import;
+
+pub mod golden;
+
+pub mod rewrite;
+
+pub mod check;
+
+pub mod npy;
