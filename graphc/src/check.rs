@@ -46,7 +46,8 @@ impl<'a> Summary<'a> {
 pub fn text(report: &Report) -> String {
     let summary = Summary::of(report);
     let mut out = String::new();
-    let width = |of: &dyn Fn(&crate::import::NodeReport) -> usize| report.nodes.iter().map(of).max().unwrap_or(0).min(48);
+    let width =
+        |of: &dyn Fn(&crate::import::NodeReport) -> usize| report.nodes.iter().map(of).max().unwrap_or(0).min(48);
     let (op_width, name_width) = (width(&|n| n.op.chars().count()), width(&|n| n.name.chars().count()));
     for node in &report.nodes {
         let status = match node.status {

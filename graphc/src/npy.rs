@@ -139,7 +139,8 @@ pub fn encode(tensor: &Tensor) -> Vec<u8> {
         DType::Bool => "|b1",
     };
     let extents: String = tensor.shape().iter().map(|n| format!("{n}, ")).collect();
-    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({extents}), }}").replace(", )", ",)");
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({extents}), }}").replace(", )", ",)");
     // Magic, version, length, header and a line break fill whole blocks of 64 bytes.
     let filled = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64);
     header.extend(std::iter::repeat_n(' ', filled - (MAGIC.len() + 4 + header.len() + 1)));
@@ -169,7 +170,6 @@ pub fn write(path: &Path, tensor: &Tensor) -> Result<(), NpyError> {
     file.write_all(&encode(tensor))?;
     Ok(std::fs::rename(&beside, path)?)
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -205,7 +205,12 @@ mod tests {
         let header = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }";
         let expected = arr2(&[[1_u8, 3, 5], [2, 4, 6]]).into_dyn();
         assert_eq!(decode(&file(header, &[1, 2, 3, 4, 5, 6])).unwrap(), expected.into());
-        for header in ["", "{'descr': '<c8', 'shape': (1,)}", "{'descr': '|u1', 'shape': (99999999999999999999,)}", "{'descr': '|u1', 'shape': (4294967296, 4294967296)}"] {
+        for header in [
+            "",
+            "{'descr': '<c8', 'shape': (1,)}",
+            "{'descr': '|u1', 'shape': (99999999999999999999,)}",
+            "{'descr': '|u1', 'shape': (4294967296, 4294967296)}",
+        ] {
             assert!(decode(&file(header, &[0])).is_err(), "{header}");
         }
     }

@@ -48,7 +48,10 @@ output `y`: f32[3x5]
     let refused = graphc(&["check", &file, "--dim", "n=3"]);
     assert_eq!(refused.status.code(), Some(1));
     let errors = text(&refused.stderr);
-    assert!(errors.contains("error: node `MatMul:m` (MatMul, opset 17): product: `rows of the second matrix`"), "{errors}");
+    assert!(
+        errors.contains("error: node `MatMul:m` (MatMul, opset 17): product: `rows of the second matrix`"),
+        "{errors}"
+    );
     assert!(errors.contains("help: accepted: unroll it"), "{errors}");
     assert_eq!(graphc(&["check", &file]).status.code(), Some(1));
 }
@@ -58,7 +61,9 @@ fn files_that_are_no_models() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("noise.onnx");
     std::fs::write(&path, [0xff; 100]).unwrap();
-    for (file, says) in [(path.to_str().unwrap(), "not an ONNX model"), ("absent.onnx", "cannot read"), (".", "no plain file")] {
+    for (file, says) in
+        [(path.to_str().unwrap(), "not an ONNX model"), ("absent.onnx", "cannot read"), (".", "no plain file")]
+    {
         let done = graphc(&["check", file]);
         assert_eq!(done.status.code(), Some(2), "{file}");
         assert!(text(&done.stderr).contains(says), "{}", text(&done.stderr));

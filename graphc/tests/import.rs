@@ -178,7 +178,8 @@ fn operators_change_with_the_opset() {
         let graph = squeeze(opset).build();
         assert_eq!(graph.nodes()[0].op, Op::Reshape { shape: vec![3] });
     }
-    let softmax = |opset| Net::new(opset).input("x", &["2", "3", "4"]).node("Softmax", &["x"], &["y"]).output("y").build();
+    let softmax =
+        |opset| Net::new(opset).input("x", &["2", "3", "4"]).node("Softmax", &["x"], &["y"]).output("y").build();
     assert_eq!(softmax(12).nodes()[0].op, Op::Softmax { first: 1, last: 2 });
     assert_eq!(softmax(13).nodes()[0].op, Op::Softmax { first: 2, last: 2 });
 }
@@ -210,9 +211,8 @@ fn a_file_is_read_with_its_external_data() {
 #[test]
 fn inputs_of_a_run_are_checked() {
     let graph = Net::new(17).input("x", &["2"]).node("Relu", &["x"], &["y"]).output("y").build();
-    let attempt = |name: &str, tensor| {
-        run(&graph, &[(name.to_owned(), tensor)].into(), Keep::All).unwrap_err().to_string()
-    };
+    let attempt =
+        |name: &str, tensor| run(&graph, &[(name.to_owned(), tensor)].into(), Keep::All).unwrap_err().to_string();
     assert_eq!(attempt("z", list(&[1.0_f32])), "the network has no input `z`");
     assert_eq!(attempt("x", list(&[1.0_f32])), "input `x` is f32[1], expected f32[2]");
     let missing = run(&graph, &Default::default(), Keep::All).unwrap_err().to_string();

@@ -23,8 +23,10 @@ fn tolerance(op: &str) -> Tolerance {
     match op {
         // Sums in ORT's order, and its float32 polynomials.
         "Conv" | "ConvTranspose" | "MatMul" | "Gemm" | "LayerNormalization" | "BatchNormalization" | "Softmax"
-        | "ReduceMean" | "ReduceSum" | "GlobalAveragePool" | "AveragePool" | "Gelu" | "FastGelu" | "Sigmoid" | "Tanh"
-        | "Erf" | "Exp" | "Log" | "Elu" | "Softplus" | "Pow" | "HardSwish" | "HardSigmoid" => Tolerance::Relative(4e-6),
+        | "ReduceMean" | "ReduceSum" | "GlobalAveragePool" | "AveragePool" | "Gelu" | "FastGelu" | "Sigmoid"
+        | "Tanh" | "Erf" | "Exp" | "Log" | "Elu" | "Softplus" | "Pow" | "HardSwish" | "HardSigmoid" => {
+            Tolerance::Relative(4e-6)
+        }
         _ => Tolerance::Exact,
     }
 }
@@ -102,7 +104,8 @@ fn every_operator_has_a_vector() {
         .iter()
         .filter(|row| row.mapping != Mapping::Refused)
         .filter(|row| !used.contains(&(row.domain.name().to_owned(), row.name.to_owned())));
-    let lacks: Vec<_> = lacks.map(|row| format!("{}{}", if row.domain == Domain::Onnx { "" } else { "ms " }, row.name)).collect();
+    let lacks: Vec<_> =
+        lacks.map(|row| format!("{}{}", if row.domain == Domain::Onnx { "" } else { "ms " }, row.name)).collect();
     assert!(lacks.is_empty(), "{lacks:?}");
 }
 
@@ -123,7 +126,11 @@ fn constant_inputs_are_folded_to_the_same_values() {
         assert!(folded.nodes().is_empty(), "{}", path.display());
         for &id in folded.outputs() {
             let value = folded.value(id);
-            assert!(close(value.constant.as_ref().unwrap(), &expected[&value.name], tolerance(&op)), "{}", path.display());
+            assert!(
+                close(value.constant.as_ref().unwrap(), &expected[&value.name], tolerance(&op)),
+                "{}",
+                path.display()
+            );
         }
     }
 }

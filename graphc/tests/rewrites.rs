@@ -81,11 +81,8 @@ fn no_ops_go_and_reshapes_join() {
         .output("y");
     // The last Identity stays: without it the output would lose its name.
     assert_eq!(rewritten(&net, "drop-no-ops").1, ["Neg", "Reshape", "Identity"]);
-    let swaps = Net::new(17)
-        .input("x", &["2", "2"])
-        .node("Transpose", &["x"], &["a"])
-        .node("Neg", &["a"], &["y"])
-        .output("y");
+    let swaps =
+        Net::new(17).input("x", &["2", "2"]).node("Transpose", &["x"], &["a"]).node("Neg", &["a"], &["y"]).output("y");
     assert_eq!(rewritten(&swaps, "drop-no-ops").1, ["Transpose", "Neg"]);
 }
 
@@ -105,10 +102,11 @@ fn layer_norm(square: &str, tail: bool) -> Net {
         "Mul" => net.node("Mul", &["d", "d"], &["s"]),
         _ => net.node("Sub", &["x", "m"], &["d2"]).node("Pow", &["d2", "two"], &["s"]),
     };
-    let net = mean(net, "s", "v")
-        .node("Add", &["v", "epsilon"], &["e"])
-        .node("Sqrt", &["e"], &["r"])
-        .node("Div", &["d", "r"], &["n"]);
+    let net = mean(net, "s", "v").node("Add", &["v", "epsilon"], &["e"]).node("Sqrt", &["e"], &["r"]).node(
+        "Div",
+        &["d", "r"],
+        &["n"],
+    );
     if tail {
         net.node("Mul", &["gamma", "n"], &["g"]).node("Add", &["g", "beta"], &["y"]).output("y")
     } else {
@@ -185,20 +183,25 @@ impl Qdq {
 
     fn pair(self, from: &str, to: &str, scale: f32, zero: &str) -> Self {
         let (s, q) = (format!("{to}/scale"), format!("{to}/q"));
-        Qdq(self
-            .0
-            .constant(&s, scalar(scale))
-            .node("QuantizeLinear", &[from, &s, zero], &[&q])
-            .node("DequantizeLinear", &[&q, &s, zero], &[to]))
+        Qdq(self.0.constant(&s, scalar(scale)).node("QuantizeLinear", &[from, &s, zero], &[&q]).node(
+            "DequantizeLinear",
+            &[&q, &s, zero],
+            &[to],
+        ))
     }
 
     fn weight(self, name: &str, tensor: Tensor, scale: f32) -> Self {
         let (s, q) = (format!("{name}/scale"), format!("{name}/q"));
-        Qdq(self.0.constant(&s, scalar(scale)).constant(&q, tensor).node("DequantizeLinear", &[&q, &s, "zero"], &[name]))
+        Qdq(self.0.constant(&s, scalar(scale)).constant(&q, tensor).node(
+            "DequantizeLinear",
+            &[&q, &s, "zero"],
+            &[name],
+        ))
     }
 }
 
-/// Integer forms round once where the float forms round several times: quantised results are equal but for ties.
+/// Integer forms round once where the float forms round several times: quantised results are equal but for ties. The scales
+/// of these tests are in no simple ratio, so that ties are rare.
 #[track_caller]
 fn folded(net: &Net, steps: f64) -> Vec<String> {
     let before = net.build();
@@ -218,14 +221,14 @@ fn a_convolution_between_quantisations_is_an_integer_one() {
     let mut random = Lcg(3);
     let bias: Tensor = ArrayD::from_shape_simple_fn(vec![5], || (random.next() % 2000) as i32 - 1000).into();
     let net = Net::new(17).input("x", &["1", "3", "9", "8"]);
-    let Qdq(net) = Qdq::new(net).pair("x", "xd", 0.025, "minus3").weight("w", random.int8(&[5, 3, 3, 3]), 0.01);
+    let Qdq(net) = Qdq::new(net).pair("x", "xd", 0.0253, "minus3").weight("w", random.int8(&[5, 3, 3, 3]), 0.0109);
     let net = net
-        .constant("b/scale", scalar(0.025_f32 * 0.01))
+        .constant("b/scale", scalar(0.0253_f32 * 0.0109))
         .constant("b/q", bias)
         .node("DequantizeLinear", &["b/q", "b/scale"], &["b"])
         .node_with("Conv", &["xd", "w", "b"], &["c"], &[ints("pads", &[1, 1, 1, 1])]);
-    let Qdq(net) = Qdq(net).pair("c", "y", 0.15, "zero");
-    assert_eq!(folded(&net.output("y"), 0.15), ["QuantizeLinear", "QLinearConv", "DequantizeLinear"]);
+    let Qdq(net) = Qdq(net).pair("c", "y", 0.1537, "zero");
+    assert_eq!(folded(&net.output("y"), 0.1537), ["QuantizeLinear", "QLinearConv", "DequantizeLinear"]);
 }
 
 #[test]
@@ -233,33 +236,33 @@ fn products_sums_and_joins_between_quantisations() {
     let mut random = Lcg(5);
     let start = || {
         let net = Net::new(17).input("x", &["4", "6"]).input("z", &["4", "6"]);
-        Qdq::new(net).pair("x", "xd", 0.025, "minus3").pair("z", "zd", 0.02, "zero")
+        Qdq::new(net).pair("x", "xd", 0.0253, "minus3").pair("z", "zd", 0.0197, "zero")
     };
-    let Qdq(net) = start().weight("w", random.int8(&[6, 7]), 0.01);
-    let Qdq(net) = Qdq(net.node("MatMul", &["xd", "w"], &["c"])).pair("c", "y", 0.1, "minus3");
-    assert!(folded(&net.output("y"), 0.1).contains(&"QLinearMatMul".to_owned()));
-    let Qdq(net) = start().weight("w", random.int8(&[7, 6]), 0.01);
+    let Qdq(net) = start().weight("w", random.int8(&[6, 7]), 0.0109);
+    let Qdq(net) = Qdq(net.node("MatMul", &["xd", "w"], &["c"])).pair("c", "y", 0.1031, "minus3");
+    assert!(folded(&net.output("y"), 0.1031).contains(&"QLinearMatMul".to_owned()));
+    let Qdq(net) = start().weight("w", random.int8(&[7, 6]), 0.0109);
     let net = net.constant("bias", random.tensor(&[7], 1.0));
     let net = net.node_with("Gemm", &["xd", "w", "bias"], &["c"], &[int("transB", 1)]);
-    let Qdq(net) = Qdq(net).pair("c", "y", 0.1, "zero");
-    assert!(folded(&net.output("y"), 0.1).contains(&"QGemm".to_owned()));
+    let Qdq(net) = Qdq(net).pair("c", "y", 0.1031, "zero");
+    assert!(folded(&net.output("y"), 0.1031).contains(&"QGemm".to_owned()));
     for (op, integer) in [("Add", "QLinearAdd"), ("Mul", "QLinearMul")] {
         let Qdq(net) = start();
-        let Qdq(net) = Qdq(net.node(op, &["xd", "zd"], &["c"])).pair("c", "y", 0.05, "minus3");
-        assert!(folded(&net.output("y"), 0.05).contains(&integer.to_owned()));
+        let Qdq(net) = Qdq(net.node(op, &["xd", "zd"], &["c"])).pair("c", "y", 0.0531, "minus3");
+        assert!(folded(&net.output("y"), 0.0531).contains(&integer.to_owned()));
     }
     let Qdq(net) = start();
     let net = net.node_with("Concat", &["xd", "zd"], &["c"], &[int("axis", 1)]);
     let Qdq(net) = Qdq(net).pair("c", "y", 0.03, "zero");
     assert!(folded(&net.output("y"), 0.0).contains(&"QLinearConcat".to_owned()));
-    // Movement keeps the elements only where the parameters are the same.
+    // Movement keeps the elements only where the parameters are the same; else all seven nodes stay.
     let moved = |scale: f32| {
         let Qdq(net) = start();
         let Qdq(net) = Qdq(net.node("Transpose", &["xd"], &["c"])).pair("c", "y", scale, "minus3");
         folded(&net.output("y"), 0.0)
     };
-    assert_eq!(moved(0.025), ["QuantizeLinear", "Transpose", "DequantizeLinear"]);
-    assert_eq!(moved(0.03).len(), 5);
+    assert_eq!(moved(0.0253), ["QuantizeLinear", "Transpose", "DequantizeLinear"]);
+    assert_eq!(moved(0.03).len(), 7);
 }
 
 /// GELU as a QOperator network has it: nine nodes with float ones between.
@@ -268,9 +271,16 @@ fn quantised_gelu() -> Net {
         net.constant(&format!("{name}s"), scalar(scale)).constant(&format!("{name}z"), scalar(zero))
     };
     let net = Net::new(17).typed_input("x", graphc::onnx::proto::data_type::INT8, &["1", "6", "50"]);
-    let net = [("x", 0.04, 3), ("d", 0.03, 0), ("e", 1.0 / 127.0, -1), ("a", 2.0 / 127.0, 0), ("p", 0.06, 2), ("y", 0.03, -9)]
-        .into_iter()
-        .fold(net, |net, (name, scale, zero)| q(net, name, scale, zero));
+    let net = [
+        ("x", 0.04, 3),
+        ("d", 0.03, 0),
+        ("e", 1.0 / 127.0, -1),
+        ("a", 2.0 / 127.0, 0),
+        ("p", 0.06, 2),
+        ("y", 0.03, -9),
+    ]
+    .into_iter()
+    .fold(net, |net, (name, scale, zero)| q(net, name, scale, zero));
     net.constant("root", scalar(std::f32::consts::SQRT_2))
         .constant("one", scalar(127_i8))
         .constant("ones", scalar(1.0_f32 / 127.0))

@@ -153,12 +153,16 @@ pub fn eval(op: &Op, inputs: &[Option<&Tensor>]) -> Result<Vec<Tensor>, InferErr
 
 fn unary(function: Unary, x: &Tensor) -> Result<Tensor, InferError> {
     let refused = |found| InferError::DType { input: 0, found, accepted: "f32" };
-    macro_rules! integer { ($x:expr) => { match function {
-        Unary::Relu => $x.mapv(|v| v.max(0)).into(),
-        Unary::Abs => $x.mapv(|v| v.wrapping_abs()).into(),
-        Unary::Neg => $x.mapv(|v| v.wrapping_neg()).into(),
-        _ => return Err(refused(x.dtype())),
-    } } }
+    macro_rules! integer {
+        ($x:expr) => {
+            match function {
+                Unary::Relu => $x.mapv(|v| v.max(0)).into(),
+                Unary::Abs => $x.mapv(|v| v.wrapping_abs()).into(),
+                Unary::Neg => $x.mapv(|v| v.wrapping_neg()).into(),
+                _ => return Err(refused(x.dtype())),
+            }
+        };
+    }
     Ok(match x {
         Tensor::F32(x) => ccl_golden::unary::unary_f32(x.view(), function).into(),
         Tensor::I8(x) => integer!(x),
@@ -169,7 +173,11 @@ fn unary(function: Unary, x: &Tensor) -> Result<Tensor, InferError> {
 }
 
 fn clip(x: &Tensor, low: Option<f64>, high: Option<f64>) -> Result<Tensor, InferError> {
-    macro_rules! of { ($x:expr, $T:ty) => { elementwise::clip($x.view(), low.map(|v| v as $T), high.map(|v| v as $T)).into() } }
+    macro_rules! of {
+        ($x:expr, $T:ty) => {
+            elementwise::clip($x.view(), low.map(|v| v as $T), high.map(|v| v as $T)).into()
+        };
+    }
     Ok(match x {
         Tensor::F32(x) => of!(x, f32),
         Tensor::I8(x) => of!(x, i8),
@@ -228,9 +236,8 @@ fn reduced<T: Reduce>(
 /// The elements in row order under another shape.
 pub(super) fn reshape<T: Clone>(x: ArrayViewD<T>, shape: &[usize]) -> Result<ArrayD<T>, InferError> {
     let elements = x.iter().cloned().collect();
-    ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|_| {
-        GoldenError::Shape { op: "Reshape", found: shape.to_vec(), expected: x.shape().to_vec() }.into()
-    })
+    ArrayD::from_shape_vec(IxDyn(shape), elements)
+        .map_err(|_| GoldenError::Shape { op: "Reshape", found: shape.to_vec(), expected: x.shape().to_vec() }.into())
 }
 
 fn concat<T: crate::graph::Element>(

@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub use build::{Builder, GraphError};
 pub use dtype::{DType, Type};
 pub use op::Op;
-pub use tensor::{Element, MAX_ELEMENTS, MAX_RANK, Tensor, TensorView};
 pub(crate) use tensor::each_tensor;
+pub use tensor::{Element, MAX_ELEMENTS, MAX_RANK, Tensor, TensorView};
 
 /// Index of a value in its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -68,7 +68,8 @@ impl NodeReport {
                 self.status = Mapping::Refused;
                 self.error = true;
                 self.reason = reason;
-                self.accepted = row.map(|row| if row.mapping == Mapping::Refused { row.how } else { row.forms }.to_owned());
+                self.accepted =
+                    row.map(|row| if row.mapping == Mapping::Refused { row.how } else { row.forms }.to_owned());
             }
         }
     }

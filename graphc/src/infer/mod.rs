@@ -280,11 +280,8 @@ fn axis_slices(q: &QParams, axis: usize, x: &Type) -> Result<(), InferError> {
     if q.scales.len() == 1 {
         return Ok(());
     }
-    let n = x.shape.get(axis).ok_or(GoldenError::Axis {
-        op: "quantisation",
-        axis: axis as isize,
-        rank: x.shape.len(),
-    })?;
+    let n =
+        x.shape.get(axis).ok_or(GoldenError::Axis { op: "quantisation", axis: axis as isize, rank: x.shape.len() })?;
     slices(q, *n)
 }
 

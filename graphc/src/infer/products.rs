@@ -32,13 +32,7 @@ fn extent(what: &'static str, found: usize, expected: usize) -> Result<(), Infer
 }
 
 /// The type of x with the shape of the result.
-pub(super) fn conv(
-    conv: &Conv,
-    x: &Type,
-    w: &Type,
-    bias: Option<&Type>,
-    op: &'static str,
-) -> Result<Type, InferError> {
+pub(super) fn conv(conv: &Conv, x: &Type, w: &Type, bias: Option<&Type>, op: &'static str) -> Result<Type, InferError> {
     let [n, c, h, width] = as_image(0, x, conv.spatial)?;
     let [m, per_group, kh, kw] = as_image(1, w, conv.spatial)?;
     let groups = conv.groups;

@@ -34,9 +34,7 @@ pub(super) fn outputs(op: &Op, inputs: &Inputs) -> Result<Vec<Type>, InferError>
             requantized(y, &ty.shape)
         }
         Op::GlobalAveragePool => global_pool(inputs.float(0)?)?,
-        Op::QLinearGlobalAveragePool { x, y } => {
-            requantized(y, &global_pool(inputs.quantized(0, x.dtype)?)?.shape)
-        }
+        Op::QLinearGlobalAveragePool { x, y } => requantized(y, &global_pool(inputs.quantized(0, x.dtype)?)?.shape),
         Op::Resize { resize, interpolation } => {
             let accepted = "f32, i8 and u8";
             let x = inputs.of(0, accepted, |t| t == DType::F32 || t.is_int8())?;

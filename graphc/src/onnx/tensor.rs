@@ -71,9 +71,30 @@ pub fn dtype(data_type: i32) -> Result<DType, TensorError> {
 /// The ONNX name of a type that is not read.
 fn data_type_name(data_type: i32) -> String {
     const NAMES: [&str; 24] = [
-        "undefined", "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "float64",
-        "uint32", "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
-        "float8e5m2fnuz", "uint4", "int4", "float4e2m1",
+        "undefined",
+        "float32",
+        "uint8",
+        "int8",
+        "uint16",
+        "int16",
+        "int32",
+        "int64",
+        "string",
+        "bool",
+        "float16",
+        "float64",
+        "uint32",
+        "uint64",
+        "complex64",
+        "complex128",
+        "bfloat16",
+        "float8e4m3fn",
+        "float8e4m3fnuz",
+        "float8e5m2",
+        "float8e5m2fnuz",
+        "uint4",
+        "int4",
+        "float4e2m1",
     ];
     let name = usize::try_from(data_type).ok().and_then(|i| NAMES.get(i));
     name.map_or_else(|| format!("number {data_type}"), |name| (*name).to_owned())
@@ -129,7 +150,11 @@ impl Elements<'_> {
             }
             data_type::BFLOAT16 => {
                 let proto = self.proto;
-                self.typed(|b| bf16::from_le_bytes(b).to_f32(), &proto.int32_data, |v| bf16::from_bits(bits(v)).to_f32())
+                self.typed(
+                    |b| bf16::from_le_bytes(b).to_f32(),
+                    &proto.int32_data,
+                    |v| bf16::from_bits(bits(v)).to_f32(),
+                )
             }
             data_type::DOUBLE => {
                 let proto = self.proto;
@@ -169,8 +194,7 @@ impl Elements<'_> {
         let external = self.proto.data_location == 1;
         let elements: Vec<T> = if external || !self.proto.raw_data.is_empty() || list.is_empty() {
             let n_bytes = self.n * BYTES;
-            let bytes =
-                if external { self.folder.read(self.proto, n_bytes)? } else { self.proto.raw_data.clone() };
+            let bytes = if external { self.folder.read(self.proto, n_bytes)? } else { self.proto.raw_data.clone() };
             if bytes.len() != n_bytes {
                 return Err(length("bytes", n_bytes, bytes.len()));
             }
@@ -209,7 +233,8 @@ mod tests {
 
     #[test]
     fn sizes_are_checked_before_memory_is_asked_for() {
-        let proto = |dims: &[i64]| TensorProto { dims: dims.to_vec(), data_type: data_type::INT8, ..Default::default() };
+        let proto =
+            |dims: &[i64]| TensorProto { dims: dims.to_vec(), data_type: data_type::INT8, ..Default::default() };
         assert!(matches!(read(&proto(&[1 << 40, 1 << 40])), Err(TensorError::TooLarge { .. })));
         assert!(matches!(read(&proto(&[-1])), Err(TensorError::Extent { extent: -1 })));
         let err = read(&TensorProto { raw_data: Bytes::from_static(&[1, 2]), ..proto(&[3]) }).unwrap_err();

@@ -38,11 +38,8 @@ pub(super) fn softmax(site: &Site) -> Result<Meaning, Refusal> {
 /// A reduction whose axes are an input from opset `since` on, and an attribute before.
 fn reduce(site: &Site, kind: Reduction, since: i64) -> Result<Meaning, Refusal> {
     let rank = site.rank(0, "data")?;
-    let axes = if site.opset >= since {
-        site.constant_ints(1, "axes")?
-    } else {
-        site.ints("axes")?.map(<[i64]>::to_vec)
-    };
+    let axes =
+        if site.opset >= since { site.constant_ints(1, "axes")? } else { site.ints("axes")?.map(<[i64]>::to_vec) };
     let keep = site.flag("keepdims", true)?;
     let noop = site.flag("noop_with_empty_axes", false)?;
     let axes = match axes.filter(|list| !list.is_empty()) {

@@ -17,7 +17,10 @@ pub fn markdown() -> String {
         [(Mapping::Mapped, "Mapped"), (Mapping::Decomposed, "Decomposed"), (Mapping::Refused, "Refused")]
     {
         let last = if mapping == Mapping::Refused { "instead" } else { "becomes" };
-        let _ = write!(page, "\n## {title}\n\n| operator | from opset | {last} | accepted forms |\n| --- | --- | --- | --- |\n");
+        let _ = write!(
+            page,
+            "\n## {title}\n\n| operator | from opset | {last} | accepted forms |\n| --- | --- | --- | --- |\n"
+        );
         for row in OPERATORS.iter().filter(|row| row.mapping == mapping) {
             let domain = if row.domain == Domain::Onnx { String::new() } else { format!("{}.", row.domain.name()) };
             let _ = writeln!(page, "| {domain}{} | {} | {} | {} |", row.name, row.since, row.how, row.forms);

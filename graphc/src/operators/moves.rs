@@ -23,7 +23,8 @@ pub(super) fn reshape(site: &Site) -> Result<Meaning, Refusal> {
     let x = site.input(0, "data")?.ty;
     let wanted = site.constant_ints(1, "shape")?.ok_or(Refusal::Missing { name: "shape" })?;
     let allow_zero = site.flag("allowzero", false)?;
-    let legal = || Refusal::value("shape", format!("{wanted:?}"), format!("a shape for the {} elements of {x}", x.len()));
+    let legal =
+        || Refusal::value("shape", format!("{wanted:?}"), format!("a shape for the {} elements of {x}", x.len()));
     let mut shape = Vec::with_capacity(wanted.len());
     let mut open = None;
     for (i, &extent) in wanted.iter().enumerate() {
@@ -88,28 +89,32 @@ pub(super) fn concat(site: &Site) -> Result<Meaning, Refusal> {
     site.op_of_all(Op::Concat { axis })
 }
 
+/// Parts of a Split, empty ones too: each is a value, whether or not the file names it.
+const MAX_PARTS: usize = 4096;
+
 pub(super) fn split(site: &Site) -> Result<Meaning, Refusal> {
     let x = site.input(0, "input")?.ty;
     let axis = site.axis("axis", site.int("axis")?.unwrap_or(0), x.shape.len())?;
     let parts = site.int("num_outputs")?;
-    let list = if site.opset >= 13 {
-        site.constant_ints(1, "split")?
-    } else {
-        site.ints("split")?.map(<[i64]>::to_vec)
-    };
-    let sizes = match list {
+    let list =
+        if site.opset >= 13 { site.constant_ints(1, "split")? } else { site.ints("split")?.map(<[i64]>::to_vec) };
+    let sizes: Vec<usize> = match list {
         Some(list) => {
             let size = |&n: &i64| usize::try_from(n).map_err(|_| Refusal::value("split", n, "not negative"));
             list.iter().map(size).collect::<Result<_, _>>()?
         }
         None => even_parts(x, axis, parts, site.n_outputs)?,
     };
+    if sizes.len() > MAX_PARTS {
+        return Err(Refusal::value("number of parts", sizes.len(), format!("at most {MAX_PARTS}")));
+    }
     site.op(Op::Split { axis, sizes }, &[0])
 }
 
 /// Parts of equal size; the last is smaller if a count is given that does not divide.
 fn even_parts(x: &Type, axis: usize, parts: Option<i64>, n_outputs: usize) -> Result<Vec<usize>, Refusal> {
-    let n = parts.map_or(Ok(n_outputs), |n| usize::try_from(n).map_err(|_| Refusal::value("num_outputs", n, "positive")))?;
+    let n = parts
+        .map_or(Ok(n_outputs), |n| usize::try_from(n).map_err(|_| Refusal::value("num_outputs", n, "positive")))?;
     let extent = x.shape[axis];
     if n == 0 || n > extent.max(1) || (parts.is_none() && !extent.is_multiple_of(n)) {
         return Err(Refusal::value("number of parts", n, format!("a divisor of the extent {extent}")));

@@ -118,9 +118,7 @@ impl<'a> Site<'a> {
         let Some(attribute) = self.of_kind(name, attribute_kind::TENSOR, "a tensor")? else { return Ok(None) };
         let expected = "a tensor";
         let proto = attribute.t.as_ref().ok_or(Refusal::AttributeKind { name: name.to_owned(), expected })?;
-        crate::onnx::tensor::tensor(proto, self.folder)
-            .map(Some)
-            .map_err(|source| Refusal::Tensor { name, source })
+        crate::onnx::tensor::tensor(proto, self.folder).map(Some).map_err(|source| Refusal::Tensor { name, source })
     }
 
     /// An integer that is 0 or 1.

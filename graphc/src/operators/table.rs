@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::operators::{Meaning, Refusal, Site, axes, constants, moves, pointwise, products, quantized, resize, windows};
+use crate::operators::{
+    Meaning, Refusal, Site, axes, constants, moves, pointwise, products, quantized, resize, windows,
+};
 
 /// First version of ONNX's operator set that is read.
 pub const MIN_OPSET: i64 = 11;

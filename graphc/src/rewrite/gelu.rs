@@ -6,8 +6,8 @@ use ccl_golden::unary::Unary;
 
 use crate::graph::op::Binary;
 use crate::graph::{Graph, Node, NodeId, Op, ValueId};
-use crate::rewrite::pattern::Matcher;
 use crate::rewrite::patch::{Input, NewNode, Patch};
+use crate::rewrite::pattern::Matcher;
 
 pub(super) fn find(graph: &Graph) -> Vec<Patch> {
     let matcher = Matcher::new(graph);

@@ -8,8 +8,8 @@ use ndarray::ArrayD;
 
 use crate::graph::op::Binary;
 use crate::graph::{Graph, Node, NodeId, Op, Tensor, ValueId};
-use crate::rewrite::pattern::Matcher;
 use crate::rewrite::patch::{Input, NewNode, Patch};
+use crate::rewrite::pattern::Matcher;
 
 pub(super) fn find(graph: &Graph) -> Vec<Patch> {
     let matcher = Matcher::new(graph);

@@ -117,7 +117,9 @@ impl fmt::Display for Ledger {
 /// # Errors
 /// [`PatchError`] if a patch does not fit, which is a fault of the rewrite and names it.
 pub fn all(graph: &Graph) -> Result<(Graph, Ledger), PatchError> {
-    REWRITES.iter().try_fold((graph.clone(), Ledger::default()), |(graph, ledger), rewrite| one(&graph, rewrite, ledger))
+    REWRITES
+        .iter()
+        .try_fold((graph.clone(), Ledger::default()), |(graph, ledger), rewrite| one(&graph, rewrite, ledger))
 }
 
 /// Applies one rewrite until it finds nothing more.

@@ -1,8 +1,8 @@
 //! Nodes that change nothing.
 
 use crate::graph::{Graph, NodeId, Op};
-use crate::rewrite::pattern::Matcher;
 use crate::rewrite::patch::{Input, NewNode, Patch};
+use crate::rewrite::pattern::Matcher;
 
 pub(super) fn find(graph: &Graph) -> Vec<Patch> {
     let matcher = Matcher::new(graph);

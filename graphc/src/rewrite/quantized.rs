@@ -7,8 +7,8 @@ use ndarray::ArrayD;
 
 use crate::graph::op::{Binary, Interpolation, QParam, QParams};
 use crate::graph::{DType, Graph, Node, NodeId, Op, Tensor, TensorView, ValueId};
-use crate::rewrite::pattern::Matcher;
 use crate::rewrite::patch::{Input, NewNode, Patch};
+use crate::rewrite::pattern::Matcher;
 
 pub(super) fn find(graph: &Graph) -> Vec<Patch> {
     let matcher = Matcher::new(graph);
@@ -131,7 +131,8 @@ fn bias(m: &Matcher, node: &Node, x_scale: f32, w: &QParams, n_out: usize) -> Op
     let (tensor, scales) = match producer.map(|node| (&node.op, node.inputs[0])) {
         Some((Op::DequantizeLinear { q, .. }, Some(stored))) if q.dtype == DType::I32 => {
             let tensor = m.graph.value(stored).constant.clone()?;
-            if tensor.len() == n_out && (0..n_out).all(|c| q.scales[if q.scales.len() == 1 { 0 } else { c }] == step(c)) {
+            if tensor.len() == n_out && (0..n_out).all(|c| q.scales[if q.scales.len() == 1 { 0 } else { c }] == step(c))
+            {
                 return Some(Some(Input::Value(stored)));
             }
             (tensor, q.scales.clone())

@@ -37,7 +37,13 @@ pub fn tensor_proto(name: &str, tensor: &Tensor) -> TensorProto {
         Tensor::Bool(a) => a.iter().map(|&v| u8::from(v)).collect(),
     };
     let dims = tensor.shape().iter().map(|&n| n as i64).collect();
-    TensorProto { name: name.to_owned(), dims, data_type: data_type_of(tensor), raw_data: raw.into(), ..Default::default() }
+    TensorProto {
+        name: name.to_owned(),
+        dims,
+        data_type: data_type_of(tensor),
+        raw_data: raw.into(),
+        ..Default::default()
+    }
 }
 
 /// An attribute that is an integer.
