@@ -337,3 +337,10 @@ fn all_rewrites_together_come_to_an_end_and_are_stable() {
         assert_eq!((second.entries.len(), second.dead, again.nodes().len()), (0, 0, once.nodes().len()));
     }
 }
+
+#[test]
+fn what_nothing_reads_goes_even_where_nothing_is_rewritten() {
+    let net = Net::new(17).input("x", &["2"]).node("Neg", &["x"], &["unread"]).node("Relu", &["x"], &["y"]).output("y");
+    let (graph, ledger) = all(&net.build()).unwrap();
+    assert_eq!((graph.nodes().len(), ledger.dead, ledger.entries.len()), (1, 1, 0));
+}
