@@ -7,7 +7,7 @@ mod gelu;
 mod layer_norm;
 mod no_ops;
 mod patch;
-mod pattern;
+pub(crate) mod pattern;
 mod quantized;
 mod tables;
 

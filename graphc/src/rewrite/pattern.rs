@@ -6,7 +6,7 @@ use crate::graph::op::Binary;
 use crate::graph::{Graph, Node, NodeId, Op, TensorView, ValueId};
 
 /// A graph with the readers of its values.
-pub(super) struct Matcher<'a> {
+pub(crate) struct Matcher<'a> {
     pub graph: &'a Graph,
     readers: Vec<Vec<NodeId>>,
     outputs: HashSet<ValueId>,
