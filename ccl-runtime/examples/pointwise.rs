@@ -20,7 +20,7 @@ fn pointwise<const CI: usize, const CO: usize, const H: usize, const W: usize>(
         let mut weights = __rt::var(broadcast(w));
         for o in (0..CO).step_by(4) {
             let __ccl_s = __rt::scope();
-            let acc = __rt::bind(mac(a, weights.take::<4>()) + weights.bias::<4>());
+            let acc = __rt::bind(weights.bias::<4>() + mac(a, weights.take::<4>()));
             y.at(t).channels(o).store(requant(acc, scale, HalfEven, Saturate));
         }
     }

@@ -5,19 +5,21 @@
 //! | `{ stmts; tail }` (body of a function, a loop, an arm, a block) | `{ let __ccl_s = __rt::scope(); stmts; __ccl_s.leave(tail) }`; `__ccl_s` stays bound to the brace where there is no tail |
 //! | `let p = e;` | `let p = __rt::bind(e);` |
 //! | `let mut a = e;`, a pattern with a `mut` | `let mut a = __rt::var(e);` |
-//! | parameter `a: T`, `mut a: T` | first in the body `let a = __rt::bind(a);`, `let mut a = __rt::var(a);` |
+//! | parameter `a: T`, `mut a: T`, no reference | first in the body `let a = __rt::bind(a);`, `let mut a = __rt::var(a);` |
 //! | `return e;` | `return __ccl_f.leave(e);` where `__ccl_f` is the scope of the function's body |
 //! | `a = e;`, `a[i] = e;`, `*a = e;` | `__rt::assign(e, &mut a);`, .. `&mut a[i]`, `&mut *a`; the value first, so that it may read the place |
 //! | `a[i..j] = e;` | `__rt::assign_range(e, &mut a[i..j]);` |
 //! | `a += e;` and its like | `__rt::add_assign(e, &mut a);`, .. |
-//! | `a < b` and its like | `__rt::lt(a, b)`, ..; where both sides are scalars for certain (literals, constants, variables of a `for` over a range, casts, arithmetic of them) it stays: an integer whose type is only found later would leave the result open too long |
-//! | `a && b`, `a \|\| b` | `__rt::and(a, \|\| b)`, `__rt::or(a, \|\| b)` |
+//! | `a < b` and its like | `__rt::lt(a, b)`, ..; where the front end knows both sides for scalars it stays: an integer whose type is only found later would leave the result open too long |
+//! | `a && b`, `a \|\| b` | `__rt::and(a, \|\| b)`, `__rt::or(a, \|\| b)`; of scalars it stays |
+//! | `if c { .. } else { .. }` where the front end knows `c` for a scalar | stays |
 //! | `if c { .. } else { .. }` as a statement | `{ let __ccl_b = __rt::branch(c); if let Some(__ccl_m) = __rt::Branch::then_arm(&__ccl_b) { .. } if let Some(__ccl_m) = __rt::Branch::else_arm(&__ccl_b) { .. } }` |
-//! | the same with a value | `{ let __ccl_b = __rt::branch(c); let __ccl_t = __rt::Branch::then_value(&__ccl_b).map(\|__ccl_m\| { .. }); let __ccl_e = ..else_value..; __rt::join(__ccl_b, __ccl_t, __ccl_e) }`; a block with `return` takes the form `match .. { Some(__ccl_m) => Some({ .. }), None => None }` |
+//! | the same with a value | `{ let __ccl_b = __rt::branch(c); let __ccl_t = match __rt::Branch::then_value(&__ccl_b) { Some(__ccl_m) => Some({ .. }), None => None }; let __ccl_e = match ..else_value..; __rt::join(__ccl_b, __ccl_t, __ccl_e) }` |
 //! | `while c { .. }` under `#[bound(n)]` | `{ let mut __ccl_w = __rt::while_loop(n); while let Some(__ccl_m) = { let __ccl_s = __rt::scope(); __ccl_w.step(c) } { .. } }` |
 //! | `probe!(a)`, `assert!(c, "text")` | `__rt::probe("a", &a)`, `__rt::assert(c, "text")` |
 //! | `ROWS`, `COLS` | `__rt::rows()`, `__rt::cols()` |
-//! | a `let mut` local, read in an expression that holds a block, an `if` or a `&mut` | `__rt::read(a)`: the value of now, whatever the rest of the expression assigns |
+//! | a `let mut` local or an element of one, read in an expression that holds a block, an `if` or a `&mut` | `__rt::read(a)`: the value of now, whatever the rest of the expression assigns |
+//! | a name of the language | its full path, `::ccl_runtime::prelude::mac`; traits with methods come in by `use __rt::methods::*`, nameless |
 //!
 //! `f(&mut a)`, `a.f(b)`, `a[i]`, `a.0`, operators on numbers, calls and literals stay as they are.
 
@@ -28,6 +30,11 @@ use crate::native::state::{self, Probe, Probes};
 use crate::native::{Cause, Id};
 use crate::tensor::{Acc, Lrm};
 use crate::value::{Blend, Compare, Elem, Fx, Q, Value};
+
+/// Traits whose methods the language has: their names come in with no name of their own.
+pub mod methods {
+    pub use crate::tensor::Slices as _;
+}
 
 // ---- scopes and names ----
 
@@ -115,10 +122,15 @@ impl<const N: usize> Several<i32> for Acc<N> {
 /// `place[i..j] = value`.
 #[track_caller]
 pub fn assign_range<T: Elem, V: Several<T>>(value: V, place: &mut [Q<T>]) {
-    if place.len() != V::COUNT {
-        Cause::Outside { what: "elements of a range", first: 0, end: V::COUNT, extent: place.len() }.raise();
-    }
+    same_count(V::COUNT, place.len());
     value.each(|i, v| place[i].assign(v));
+}
+
+#[track_caller]
+pub(crate) fn same_count(values: usize, places: usize) {
+    if values != places {
+        Cause::Outside { what: "elements of a range", first: 0, end: values, extent: places }.raise();
+    }
 }
 
 macro_rules! op_assign {
@@ -529,4 +541,9 @@ pub fn rows() -> usize {
 /// Columns of the array.
 pub fn cols() -> usize {
     state::with(|s| s.geometry.cols)
+}
+
+/// Stands for a body with errors, which have been reported.
+pub fn broken() -> ! {
+    unreachable!("a kernel with errors does not build")
 }

@@ -21,18 +21,40 @@
 //!
 #![doc = include_str!("../README.md")]
 
+// `ccl!` expands to paths that begin with `::ccl_runtime`, here as elsewhere.
+extern crate self as ccl_runtime;
+
+pub use ccl_macros::ccl;
+
+/// The attribute form of [`ccl!`]: `#[ccl] mod kernels { .. }`. It has a place of its own, since both have one name.
+pub mod attr {
+    pub use ccl_macros::ccl_module as ccl;
+}
+
+/// The machines that `#[instance(target = ..)]` names.
+pub mod target {
+    pub use iss::target::*;
+}
+
 #[doc(hidden)]
 pub mod __rt;
 pub mod flow;
+pub mod front;
+pub mod interp;
 pub mod ir;
+pub mod kernel;
 pub mod lower;
 pub mod native;
+#[rustfmt::skip] // In reading order.
+pub mod nn;
 pub mod tensor;
+pub mod testing;
 pub mod value;
 
 /// Every name of the language: what the body of a kernel sees.
 pub mod prelude {
     pub use crate::flow::{Broadcast, Flow, Tile, Token, Walk, Weights, broadcast, drain, prefetch, write_back};
+    pub use crate::kernel::Kernel;
     pub use crate::tensor::layout::{Packed, Planar, Stream, StreamDot, StreamOuter, Tokens, Vector};
     pub use crate::tensor::{Acc, Ext, Lrm, Ocm, Slices, lookup, mac};
     pub use crate::value::Axis::{self, Array, Column, Row};

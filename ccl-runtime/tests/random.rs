@@ -12,8 +12,12 @@ use support::{Args, compiled, interpret, parse, random, simulate};
 #[track_caller]
 fn check(seed: u64, target: &Target) {
     let mut rng = Rng::new(seed);
-    // Every fourth module is a pipelined loop.
-    let text = if seed % 4 == 3 { random::pipelined(&mut rng, target) } else { random::module(&mut rng, target) };
+    // Every other module is a pipelined loop.
+    let text = match seed % 4 {
+        1 => random::buffered(&mut rng, target),
+        3 => random::pipelined(&mut rng, target),
+        _ => random::module(&mut rng, target),
+    };
     let m = parse(&text);
     verify(&m, Some(target)).unwrap_or_else(|e| panic!("seed {seed}: {}\n{text}", e[0]));
     assert_eq!(Module::parse(&m.to_string()).unwrap_or_else(|e| panic!("{e}\n{m}")), m.canonical(), "seed {seed}");

@@ -244,13 +244,14 @@ builtins! {
         Layout Tokens = "Tokens<N, D>";
         /// `N` elements in a row: tables, biases.
         Layout Vector = "Vector<N>";
-        /// Weights in the order in which `take::<4>` consumes them: for 4 outputs `K` inputs by fours, then 4 biases of 32 bit.
+        /// Biases and weights in the order in which `bias::<4>` and `take::<4>` consume them: for 4 outputs 4 biases of 32 bit,
+        /// then `K` inputs by fours.
         Layout Stream = "Stream<CO, K>";
-        /// As `Stream` for `take::<1>`: for one output `K` inputs by sixteens, then its bias.
+        /// As `Stream` for `take::<1>`: for one output its bias, filled up to 16 bytes, then `K` inputs by sixteens.
         Layout StreamDot = "StreamDot<CO, K>";
-        /// As `Stream` for `take::<16>`: for 16 outputs `K` inputs one by one, then 16 biases.
+        /// As `Stream` for `take::<16>`: for 16 outputs 16 biases, then `K` inputs one by one.
         Layout StreamOuter = "StreamOuter<CO, K>";
-        /// The tensor at the place of a tile of another walk of the same size.
+        /// The tensor at the place of a tile of another walk: the same rows and columns, without the other's halo and taps.
         Method "Ocm<T, L>" at = "at(tile: Tile) -> Tile";
         /// Planes from channel `first` on.
         Method "Ocm<T, L>, Tile" channels = "channels(first: usize) -> Self";
@@ -294,9 +295,10 @@ builtins! {
         /// Only the rows of `halo`.
         Method "Walk" halo_rows = "halo_rows(h: usize) -> Walk";
         /// Neighbouring PEs are `s` rows and columns apart. A column stride delivers 4 elements a cycle.
-        Method "Walk" stride = "stride(s: usize) -> Walk";
+        /// Of a tile: its place times `s`, where a window of that stride begins; taps count elements of the tensor.
+        Method "Walk, Tile" stride = "stride(s: usize) -> Self";
         /// Every PE holds `BY` x `BX` neighbouring elements a channel.
-        Method "Walk" block = "block::<BY, BX>() -> Walk";
+        Method "Walk, Tile" block = "block::<BY, BX>() -> Self";
         /// Lays tiles on `rows` x `cols` PEs.
         Method "Walk" grid = "grid(rows: usize, cols: usize) -> Walk";
         /// Two bodies at a time work in turn on `n` instances of their buffers, so that flows run beside arithmetic.
@@ -326,15 +328,17 @@ builtins! {
         Method "Tile" store = "store(value) -> ()";
     }
     Broadcast {
-        /// A tensor on its way to every PE, in its order. 16 bytes a cycle; waits where the queue is empty.
+        /// A tensor on its way to every PE, in its order. 16 bytes a cycle; waits where the queue is empty. Activations are weights
+        /// without biases: `Tokens` for `take::<4>`, whose outputs are the tokens; `Planar` for `take::<1>`, whose outputs are the
+        /// channels. The numbers of tokens, features and places are multiples of 4, 4 and 16.
         Function broadcast = "broadcast(tensor: &Ocm<T, L>) -> Broadcast";
         /// A broadcast in progress.
         Type Broadcast = "Broadcast";
         /// Weights of `N` outputs, as the operand of `mac`.
         Type Weights = "Weights<N>";
-        /// The weights of the next `N` outputs.
+        /// The weights of the next `N` outputs, whose biases have been taken.
         Method "Broadcast" take = "take::<N>() -> Weights<N>";
-        /// The 32-bit biases of the next `N` outputs.
+        /// The 32-bit biases of the next `N` outputs; they lie before the weights, and accumulators begin with them.
         Method "Broadcast" bias = "bias::<N>() -> Acc<N>";
         /// The next element, the same in every PE.
         Method "Broadcast" next = "next::<T>() -> Q<T>";
@@ -368,9 +372,9 @@ builtins! {
         Method "range" rev = "rev() -> range";
     }
     Neighbours {
-        /// The value `hops` PEs away moves here: `shift(x, East, 1)` gives each PE the value of its western neighbour. One cycle a
-        /// hop; 0 comes in at the edge, border columns take part.
-        Function shift = "shift(x: Q<T>, to: Direction, hops: usize) -> Q<T>";
+        /// The value `hops` PEs away moves here: `shift(x, East, 1)` gives each PE the value of its western neighbour. Elements of a
+        /// buffer move by words. One cycle a hop and word; 0 comes in at the edge, border columns take part.
+        Function shift = "shift(x: Q<T>, to: Direction, hops: usize) -> Q<T> or shift(x: &Lrm<T, N>, to: Direction, hops: usize) -> Lrm<T, N>";
         /// Toward row 0.
         Constant North = "North: Direction";
         /// Toward the last column.

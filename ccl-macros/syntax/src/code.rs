@@ -169,6 +169,11 @@ codes! {
     /// A generic argument that is left out and cannot be told from the arguments or from the type that the place wants.
     409 OpenGeneric = "generic argument not known",
         before "fn f(a: Q<Fx<16>>) {\n    probe!(exp(a));\n}", after "fn f(a: Q<Fx<16>>) {\n    probe!(exp::<24>(a));\n}";
+    /// A kernel takes or returns what no caller outside the machine has. Kernels take tensors behind references, and scalars; their
+    /// results leave through tensors. Functions that kernels call may take and return anything.
+    410 KernelParam = "not for the signature of a kernel",
+        before "#[kernel]\nfn k(a: &Lrm<i8, 4>) {\n    probe!(a[0]);\n}",
+        after "#[kernel]\nfn k(x: &Ocm<i8, Planar<4, 8, 8>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 4>>().wait();\n        probe!(a[0]);\n    }\n}";
     /// What flows in or out differs from its tensor: another element type, more channels, or weights in another order than
     /// they are taken.
     501 FlowShape = "shapes differ in a flow",
@@ -191,11 +196,16 @@ codes! {
     505 KeptAcrossIterations = "kept across iterations",
         before "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    let mut last = Lrm::<i8, 1>::filled(0);\n    for t in x.tiles().pipelined(2) {\n        probe!(last[0]);\n        last = t.fetch::<Lrm<i8, 1>>().wait();\n    }\n}",
         after "fn f(x: &Ocm<i8, Planar<1, 32, 32>>) {\n    let mut last = Lrm::<i8, 1>::filled(0);\n    for t in x.tiles().pipelined(2) {\n        probe!(last[0]);\n        last[0..1] = t.fetch::<Lrm<i8, 1>>().wait();\n    }\n}";
+    /// `scatter` under no condition of PEs, in a walk whose last tiles leave PEs idle on the machine of an instance. What flows out
+    /// to a tile stays inside the tensor by itself; an index of the PE's own does not.
+    506 IdleWrite = "idle PEs write",
+        before "#[kernel]\npub fn k<const H: usize>(x: &Ocm<i8, Planar<1, H, H>>, y: &mut Ocm<i8, Vector<256>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        y.scatter(a[0].widen::<i32>() + 128, a[0]).wait();\n    }\n}\n#[instance(target = QC_U)]\npub const K40: Kernel = k::<40>;",
+        after "#[kernel]\npub fn k<const H: usize>(x: &Ocm<i8, Planar<1, H, H>>, y: &mut Ocm<i8, Vector<256>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        if t.inside() {\n            y.scatter(a[0].widen::<i32>() + 128, a[0]).wait();\n        }\n    }\n}\n#[instance(target = QC_U)]\npub const K40: Kernel = k::<40>;";
     /// The sum of products may leave the 32 bits of an accumulator: the number of products (extents and trip counts of the
     /// instance) times the ends of the ranges of elements and weights. Biases are not counted.
     601 AccOverflow = "accumulator may overflow",
-        before "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i16, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;",
-        after "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i8, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;";
+        before "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i16, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = weights.bias::<4>() + mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;",
+        after "#[kernel]\npub fn k<const K: usize>(x: &Ocm<i16, Planar<K, 8, 8>>, w: &Ocm<i8, Stream<4, K>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i16, K>>().wait();\n        let mut weights = broadcast(w);\n        let acc = weights.bias::<4>() + mac(a, weights.take::<4>());\n        probe!(acc.get(0));\n    }\n}\n#[instance(target = QC_U)]\npub const K64: Kernel = k::<64>;";
     /// The buffers that are alive at one moment do not fit the local memory of a PE.
     602 LrmBudget = "local memory over budget",
         before "#[kernel]\npub fn k<const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>) {\n    for t in x.tiles().pipelined(2) {\n        let a = t.fetch::<Lrm<i8, C>>().wait();\n        probe!(a[0]);\n    }\n}\n#[instance(target = QC_U)]\npub const C3000: Kernel = k::<3000>;",
@@ -204,6 +214,10 @@ codes! {
     603 OcmBudget = "on-chip memory over budget",
         before "#[kernel]\npub fn k<const H: usize>(x: &Ext<i8, Planar<4, H, H>>) {\n    let mut here = Ocm::<i8, Planar<4, H, H>>::new();\n    prefetch(x, &mut here).wait();\n}\n#[instance(target = QC_U)]\npub const H2048: Kernel = k::<2048>;",
         after "#[kernel]\npub fn k<const H: usize>(x: &Ext<i8, Planar<4, H, H>>) {\n    let mut here = Ocm::<i8, Planar<4, H, H>>::new();\n    prefetch(x, &mut here).wait();\n}\n#[instance(target = QC_U)]\npub const H512: Kernel = k::<512>;";
+    /// `assert!` over constants is false for the arguments of an instance.
+    604 FailedAssert = "assertion of constants fails",
+        before "#[kernel]\npub fn k<const H: usize>(x: &Ocm<i8, Planar<1, H, 8>>) {\n    assert!(H % 8 == 0, \"rows come by eights\");\n    for t in x.tiles() {\n        probe!(t.inside());\n    }\n}\n#[instance(target = QC_U)]\npub const K: Kernel = k::<12>;",
+        after "#[kernel]\npub fn k<const H: usize>(x: &Ocm<i8, Planar<1, H, 8>>) {\n    assert!(H % 8 == 0, \"rows come by eights\");\n    for t in x.tiles() {\n        probe!(t.inside());\n    }\n}\n#[instance(target = QC_U)]\npub const K: Kernel = k::<16>;";
 }
 
 impl fmt::Display for Code {
@@ -215,8 +229,16 @@ impl fmt::Display for Code {
 /// The page `docs/errors.md`.
 pub fn errors_page() -> String {
     let mut page = String::from(
-        "# Error codes of `ccl!`\n\nGenerated from `src/code.rs`; `CCL_BLESS=1 cargo test -p ccl-syntax` rewrites it. All of \
-         these come from the macro itself\n(and, with the same text, from kernel files read at run time).\n",
+        "# Error codes of `ccl!`\n\nGenerated from `src/code.rs`; `CCL_BLESS=1 cargo test -p ccl-syntax` rewrites it. \
+         `tests/ui` has what rustc prints of them.\n\n\
+         Where an error comes from:\n\n\
+         - **The macro itself**: all codes below but the next; with the same text from kernel files read at run time.\n\
+         - **Checks of constants** that the macro emits for each instance, since only there the machine is known: C0506, C0602,\n  \
+           C0603. Also, without a code: an `#[overrides(path)]` or `#[stub(path)]` whose signature has drifted, with the first field\n  \
+           that differs. rustc calls them `evaluation panicked`.\n\
+         - **rustc's types**, at the user's tokens: a reference with another signature than the kernel, a function that is called but\n  \
+           stands in no `ccl!` block (\"expected type\": kernels call functions of `ccl!` blocks only), a path, machine or kernel that\n  \
+           does not exist, and the types of what other blocks return.\n",
     );
     for info in Code::TABLE {
         page += &format!(

@@ -20,7 +20,7 @@ mod print;
 use proc_macro2::TokenStream;
 
 pub use ast::Module;
-pub use check::{Budget, Peak, check, check_budget};
+pub use check::{Budget, Buffer, Most, Needs, Unmasked, check, check_budget, measure};
 pub use code::errors_page;
 pub use diag::{Code, Diag, Diags};
 pub use encode::{DecodeError, VERSION, decode, encode, encode_literal};

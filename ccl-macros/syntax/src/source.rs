@@ -83,16 +83,24 @@ pub struct Source {
     pub text: Option<String>,
     /// The compiler's spans, token by token, if the source is a token stream.
     pub(crate) tokens: Vec<proc_macro2::Span>,
+    /// Which of these tokens are brackets.
+    pub(crate) is_bracket: Vec<bool>,
 }
 
 impl Source {
     /// A file with its text.
     pub fn file(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: Some(text.into()), tokens: Vec::new() }
+        Self { name: name.into(), text: Some(text.into()), tokens: Vec::new(), is_bracket: Vec::new() }
     }
     /// The compiler's spans of the first and last token of `span`; the macro call's where there are none.
     pub(crate) fn compiler_spans(&self, span: Span) -> (proc_macro2::Span, proc_macro2::Span) {
         let found = span.token_range().and_then(|(a, b)| Some((*self.tokens.get(a)?, *self.tokens.get(b)?)));
         found.unwrap_or_else(|| (proc_macro2::Span::call_site(), proc_macro2::Span::call_site()))
+    }
+    /// The compiler's span of the operator between two operands, over the brackets around them.
+    pub(crate) fn operator_span(&self, lhs: Span, rhs: Span) -> proc_macro2::Span {
+        let between = lhs.token_range().zip(rhs.token_range()).map(|((_, end), (start, _))| end + 1..start);
+        let operator = between.and_then(|mut between| between.find(|i| self.is_bracket.get(*i) == Some(&false)));
+        operator.and_then(|i| self.tokens.get(i).copied()).unwrap_or_else(|| self.compiler_spans(lhs).0)
     }
 }

@@ -12,6 +12,7 @@ mod walk;
 
 pub use dma::{Token, drain, prefetch, write_back};
 pub use stream::{Broadcast, Weights, broadcast};
+pub(crate) use tile::Transfer;
 pub use tile::{Landing, Leaving, Tile};
 pub use walk::{Tiles, Walk};
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::native::state::Tag;
 use crate::native::{Cause, Lane};
 use crate::tensor::mac::Taken;
-use crate::tensor::view::{Kind, Order};
+use crate::tensor::view::{Kind, Order, View};
 use crate::tensor::{Acc, Lrm, Ocm, store, store::TensorId};
 use crate::value::{Elem, Q, splat};
 
@@ -26,10 +26,12 @@ struct Progress {
 #[derive(Clone, Copy, Debug)]
 struct Ordered {
     order: Order,
+    /// Outputs, where steps of 16 bytes lie apart: as many words from one step to the next.
+    tokens: Option<usize>,
     /// Inputs of an output.
     k: usize,
-    /// Bytes of the weights of the outputs of a step, and of their biases too.
-    weights: usize,
+    /// Bytes of the biases of the outputs of a step, and of their weights too.
+    biases: usize,
     group: usize,
 }
 
@@ -48,14 +50,7 @@ pub fn broadcast<T: Elem, L>(tensor: &Ocm<T, L>) -> Broadcast {
     if !view.is_whole() {
         Cause::Layout { layout: "a part of a tensor", wanted: "order in which it could be broadcast" }.raise();
     }
-    let ordered = match view.kind {
-        Kind::Stream(order) => {
-            let k = view.dims[2];
-            let weights = order.weights(k) * view.elem;
-            Some(Ordered { order, k, weights, group: weights + order.bias_bytes() })
-        }
-        _ => None,
-    };
+    let ordered = Ordered::of(view);
     let len = store::read(view.tensor, <[u8]>::len);
     Broadcast(Rc::new(RefCell::new(Progress { tensor: view.tensor, elem: view.elem, len, at: 0, ordered })))
 }
@@ -69,47 +64,76 @@ impl Progress {
             Cause::StreamEnd { at, wanted: n, len: self.len }.raise();
         }
         self.at += n;
-        store::read(self.tensor, |bytes| bytes[at..at + n].to_vec())
+        let strided = self.ordered.filter(|ordered| ordered.tokens.is_some());
+        store::read(self.tensor, |bytes| match strided {
+            Some(ordered) => (at..at + n).map(|at| bytes[ordered.address(at)]).collect(),
+            None => bytes[at..at + n].to_vec(),
+        })
     }
 
-    /// Begins the weights of the next outputs: biases that nobody took are passed over.
     #[track_caller]
-    fn begin(&mut self, n_outputs: usize) {
-        let Some(ordered) = self.ordered else { return };
-        if ordered.order.outputs() != n_outputs {
+    fn check_outputs(&self, n_outputs: usize) {
+        if let Some(ordered) = self.ordered.filter(|ordered| ordered.order.outputs() != n_outputs) {
             Cause::StreamOrder { taken: n_outputs, laid_out: ordered.order.outputs() }.raise();
-        }
-        if self.at % ordered.group >= ordered.weights {
-            self.at = self.at.next_multiple_of(ordered.group);
         }
     }
 }
 
+impl Ordered {
+    /// The order in which a tensor serves the MAC unit, if it does.
+    fn of(view: &View) -> Option<Ordered> {
+        let [c, h, w] = view.dims;
+        let (order, k, biases) = match view.kind {
+            Kind::Stream(order) => (order, w, order.bias_bytes()),
+            // 16 bytes are 4 tokens of 4 features.
+            Kind::Tokens if view.elem == 1 && w % 4 == 0 && c % 4 == 0 => (Order::Mat4, c, 0),
+            // 16 bytes are 16 places of a channel.
+            Kind::Planar if view.elem == 1 && h * w % 16 == 0 => (Order::Dot, h * w, 0),
+            _ => return None,
+        };
+        let tokens = (view.kind == Kind::Tokens).then_some(w);
+        Some(Ordered { order, tokens, k, biases, group: biases + order.weights(k) * view.elem })
+    }
+
+    /// Where byte `at` of the stream lies in memory.
+    fn address(&self, at: usize) -> usize {
+        let Some(n_tokens) = self.tokens else { return at };
+        let (step, n_steps) = (at / 16, self.group / 16);
+        (step % n_steps * n_tokens + step / n_steps * 4) * 4 + at % 16
+    }
+
+    /// Inputs whose weights lie before byte `at` of a group; none before the biases have been taken.
+    fn inputs_before(&self, at: usize, elem: usize) -> usize {
+        let step = 16 * elem;
+        (at.saturating_sub(self.biases) / step * self.order.inputs()).min(self.k)
+    }
+}
+
 impl Broadcast {
-    /// The weights of the next `N` outputs. They leave the stream as they are multiplied.
+    /// The weights of the next `N` outputs, whose biases have been taken. They leave the stream as they are multiplied.
     #[track_caller]
     pub fn take<const N: usize>(&mut self) -> Weights<N> {
         const { assert!(Order::of(N).is_some(), "`take::<N>()`: the MAC unit has 1, 4 or 16 outputs") }
-        self.0.borrow_mut().begin(N);
+        self.0.borrow().check_outputs(N);
         Weights(Rc::clone(&self.0))
     }
 
-    /// The 32-bit biases of the next `N` outputs.
+    /// The 32-bit biases of the next `N` outputs; they lie before the weights.
     #[track_caller]
     pub fn bias<const N: usize>(&mut self) -> Acc<N> {
         let bytes = {
             let mut p = self.0.borrow_mut();
-            let mut wanted = 4 * N;
+            p.check_outputs(N);
+            let wanted = p.ordered.map_or(4 * N, |ordered| ordered.biases);
             if let Some(ordered) = p.ordered {
-                let done = p.at % ordered.group;
-                if done != ordered.weights {
-                    let done = (done / (ordered.weights / ordered.k.max(1)).max(1)).min(ordered.k);
+                if ordered.biases == 0 {
+                    Cause::Layout { layout: "activations", wanted: "biases" }.raise();
+                }
+                let at = p.at % ordered.group;
+                if at != 0 {
+                    let done = ordered.inputs_before(at, p.elem);
                     Cause::StreamInputs { done, k: ordered.k, what: "biases are taken" }.raise();
                 }
-                if ordered.order.outputs() != N {
-                    Cause::StreamOrder { taken: N, laid_out: ordered.order.outputs() }.raise();
-                }
-                wanted = ordered.order.bias_bytes();
             }
             p.bytes(wanted)
         };
@@ -137,14 +161,16 @@ impl<const N: usize> Weights<N> {
     pub(crate) fn inputs(&self, n: usize) -> Taken {
         let order = Order::of(N).expect("`take` has checked it");
         let mut p = self.0.borrow_mut();
-        p.begin(N);
         let elem = if p.ordered.is_some() || matches!(p.elem, 1 | 2) { p.elem } else { 1 };
         let wanted = order.weights(n) * elem;
         if let Some(ordered) = p.ordered {
-            let done = p.at % ordered.group;
-            if done + wanted > ordered.weights {
-                let per_input = (order.weights(order.inputs()) * elem / order.inputs()).max(1);
-                Cause::StreamInputs { done: done / per_input + n, k: ordered.k, what: "the layout ends" }.raise();
+            let at = p.at % ordered.group;
+            if at < ordered.biases && wanted > 0 {
+                Cause::StreamBiases { outputs: N }.raise();
+            }
+            if at + wanted > ordered.group {
+                let done = ordered.inputs_before(at, elem) + n;
+                Cause::StreamInputs { done, k: ordered.k, what: "the layout ends" }.raise();
             }
         }
         Taken { order, elem, bytes: p.bytes(wanted) }

@@ -16,7 +16,7 @@ pub(super) struct Place {
     pub grid: (usize, usize),
     /// Elements of a PE.
     pub block: (usize, usize),
-    /// Elements from one PE's to the next's; 0 where no stride makes a walk of one tensor one of another.
+    /// Elements from one PE's to the next's.
     pub stride: usize,
     pub halo_rows: usize,
     pub halo_cols: usize,
@@ -38,9 +38,7 @@ impl Place {
 pub struct Tile {
     pub(super) view: View,
     pub(super) place: Place,
-    /// PEs that the walk takes in all.
-    pes: (usize, usize),
-    /// Of them the first of this tile.
+    /// Of the PEs that the walk takes in all the first of this tile.
     first: (usize, usize),
     /// What taps have moved it by.
     tap: (i32, i32),
@@ -59,8 +57,8 @@ struct PeRow {
 }
 
 impl Tile {
-    pub(super) fn new(view: View, place: Place, pes: (usize, usize), first: (usize, usize)) -> Self {
-        Self { view, place, pes, first, tap: (0, 0), channel: 0, index: 0 }
+    pub(super) fn new(view: View, place: Place, first: (usize, usize)) -> Self {
+        Self { view, place, first, tap: (0, 0), channel: 0, index: 0 }
     }
 
     pub(super) fn set_step(&mut self, index: usize, channel: usize) {
@@ -72,6 +70,31 @@ impl Tile {
     pub fn chunks<const N: usize>(self) -> Walk {
         const { assert!(N > 0, "`chunks`: a step has at least one channel") }
         Walk::of_tile(self, N)
+    }
+
+    /// The place of this tile times `s`, its PEs `s` rows and columns apart: what a window of that stride starts from. Taps
+    /// count elements of the tensor.
+    pub fn stride(mut self, s: usize) -> Self {
+        self.place.stride *= s.max(1);
+        self
+    }
+
+    /// Row and column of PE (0, 0) before taps.
+    pub(crate) fn corner(&self) -> (usize, usize) {
+        let place = &self.place;
+        (self.first.0 * place.stride * place.block.0, self.first.1 * place.stride * place.block.1)
+    }
+
+    /// Elements from one PE's to the next's.
+    pub(crate) fn step(&self) -> usize {
+        self.place.stride
+    }
+
+    /// The same PEs, each with a patch of `BY` x `BX` neighbouring elements: what an enlarged tensor has for one of its source's.
+    pub fn block<const BY: usize, const BX: usize>(mut self) -> Self {
+        const { assert!(BY > 0 && BX > 0, "`block`: a PE holds at least one element") }
+        self.place.block = (BY, BX);
+        self
     }
 
     /// The tile moved by rows and columns: one tap of a window.
@@ -98,18 +121,17 @@ impl Tile {
 
     /// Row of PE (0, 0) in the tensor.
     pub fn y(&self) -> i32 {
-        (self.first.0 * self.place.stride * self.place.block.0) as i32 + self.tap.0
+        self.corner().0 as i32 + self.tap.0
     }
 
     /// Column of PE (0, 0) in the tensor; of tokens the first token.
     pub fn x(&self) -> i32 {
-        (self.first.1 * self.place.stride * self.place.block.1) as i32 + self.tap.1
+        self.corner().1 as i32 + self.tap.1
     }
 
     /// Whether the PE's element lies inside the tensor. Of a block its first element.
     #[track_caller]
     pub fn inside(&self) -> Q<bool> {
-        self.check_stride();
         let height = self.view.dims[1] as i64;
         Q::of(state::with(|s| {
             let mut out = s.buffer::<bool>();
@@ -128,14 +150,6 @@ impl Tile {
 
     fn is_tokens(&self) -> bool {
         self.view.kind == Kind::Tokens
-    }
-
-    #[track_caller]
-    fn check_stride(&self) {
-        if self.place.stride == 0 {
-            let ((rows, cols), [_, height, width]) = (self.pes, self.view.dims);
-            Cause::Sizes { rows, cols, height, width }.raise();
-        }
     }
 
     /// What row `r` of PEs holds as row `ry` (0 is the PE's first own) and column `bx` of its block, with `halo` columns.
@@ -200,21 +214,14 @@ impl Tile {
 }
 
 impl<T: Elem, L> Ocm<T, L> {
-    /// The tensor at the place of a tile of another walk of the same size.
-    ///
-    /// The size is counted in PEs: where the tensor is larger, its PEs are the least stride apart with which its own walk
-    /// takes as many. Halos and taps are not taken over.
+    /// The tensor at the place of a tile of another walk: the same rows and columns, without the other's halo and taps.
     #[track_caller]
     pub fn at(&self, tile: Tile) -> Tile {
         let view = *self.view_ref();
         if !matches!(view.kind, Kind::Planar | Kind::Packed | Kind::Tokens) {
             Cause::Layout { layout: view.kind.name(), wanted: "tiles" }.raise();
         }
-        let [_, h, w] = view.dims;
-        let mut place = Place { halo_rows: 0, halo_cols: 0, stride: 1, ..tile.place };
-        // Where each PE has a stride, the tensor is at most that many times larger.
-        let most = h.max(w).max(1);
-        place.stride = (1..=most).find(|s| Place { stride: *s, ..place }.pes(h, w) == tile.pes).unwrap_or(0);
+        let place = Place { halo_rows: 0, halo_cols: 0, ..tile.place };
         Tile { view, place, tap: (0, 0), ..tile }
     }
 }
@@ -304,7 +311,6 @@ transfers!(i8, i16, i32, i64, u8, u16);
 #[track_caller]
 fn fetch<L: Lane>(tile: &Tile, out: &mut [Id]) {
     tile.check_element::<L>();
-    tile.check_stride();
     let place = &tile.place;
     let (rows, bx, channels) = tile.shape(out.len(), place.halo_rows);
     let mut line = vec![L::default(); place.grid.1 + 2 * place.halo_cols];
@@ -374,7 +380,6 @@ fn fetch_element<L: Lane>(
 #[track_caller]
 fn store<L: Lane>(tile: &Tile, values: &[Id]) {
     tile.check_element::<L>();
-    tile.check_stride();
     let (_, bx, n_channels) = tile.shape(values.len(), 0);
     let [channels, height, _] = tile.view.dims;
     let mut line = vec![L::default(); tile.place.grid.1];

@@ -33,7 +33,7 @@ impl<T: Elem, L> Ocm<T, L> {
 
 impl Walk {
     /// A walk over the channels of one tile.
-    pub(super) fn of_tile(tile: Tile, chunk: usize) -> Self {
+    pub(crate) fn of_tile(tile: Tile, chunk: usize) -> Self {
         Self { view: tile.view, place: tile.place, tile: Some(tile), chunk }
     }
 
@@ -73,9 +73,14 @@ impl Walk {
     }
 
     /// Every PE holds `BY` x `BX` neighbouring elements a channel.
-    pub fn block<const BY: usize, const BX: usize>(mut self) -> Self {
+    pub fn block<const BY: usize, const BX: usize>(self) -> Self {
         const { assert!(BY > 0 && BX > 0, "`block`: a PE holds at least one element") }
-        self.place.block = (BY, BX);
+        self.with_block(BY, BX)
+    }
+
+    /// [`block`](Self::block) of extents known in the run; at least 1.
+    pub(crate) fn with_block(mut self, by: usize, bx: usize) -> Self {
+        self.place.block = (by, bx);
         self
     }
 
@@ -98,9 +103,14 @@ impl Walk {
     }
 
     /// Within each place, steps of `N` channels.
-    pub fn chunks<const N: usize>(mut self) -> Self {
+    pub fn chunks<const N: usize>(self) -> Self {
         const { assert!(N > 0, "`chunks`: a step has at least one channel") }
-        self.chunk = N;
+        self.with_chunks(N)
+    }
+
+    /// [`chunks`](Self::chunks) of a number known in the run; at least 1.
+    pub(crate) fn with_chunks(mut self, n: usize) -> Self {
+        self.chunk = n;
         self
     }
 }
@@ -121,7 +131,7 @@ impl IntoIterator for Walk {
             (_, true) => (1, pes_x.div_ceil(rows * cols)),
             _ => (pes_y.div_ceil(rows), pes_x.div_ceil(cols)),
         };
-        Tiles { walk: self, n: tiles_y * tiles_x * n_chunks, tiles_x, n_chunks, next: 0, pes: (pes_y, pes_x) }
+        Tiles { walk: self, n: tiles_y * tiles_x * n_chunks, tiles_x, n_chunks, next: 0 }
     }
 }
 
@@ -133,7 +143,6 @@ pub struct Tiles {
     tiles_x: usize,
     n_chunks: usize,
     next: usize,
-    pes: (usize, usize),
 }
 
 impl Iterator for Tiles {
@@ -150,7 +159,7 @@ impl Iterator for Tiles {
             let (rows, cols) = walk.place.grid;
             let (ty, tx) = (tile_idx / self.tiles_x, tile_idx % self.tiles_x);
             let first = if walk.view.kind == Kind::Tokens { (0, tx * rows * cols) } else { (ty * rows, tx * cols) };
-            Tile::new(walk.view, walk.place, self.pes, first)
+            Tile::new(walk.view, walk.place, first)
         });
         tile.set_step(index, chunk * walk.chunk);
         Some(tile)

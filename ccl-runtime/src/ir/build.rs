@@ -58,6 +58,13 @@ impl From<ElemRef> for Dst {
     }
 }
 
+/// A place in a function under construction.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    values: usize,
+    lens: Vec<usize>,
+}
+
 /// A function under construction.
 #[derive(Debug)]
 pub struct Builder {
@@ -114,9 +121,43 @@ impl Builder {
         self.blocks.last_mut().expect("one block is always open").push(Op { kind, loc });
     }
     fn block(&mut self, body: impl FnOnce(&mut Self)) -> Block {
-        self.blocks.push(Vec::new());
+        self.open();
         body(self);
-        self.blocks.pop().expect("it was just opened")
+        self.close()
+    }
+    /// Begins a block that [`close`](Self::close) ends: for front ends that cannot nest closures.
+    pub(crate) fn open(&mut self) {
+        self.blocks.push(Vec::new());
+    }
+    /// Ends the innermost block, for the operation that it belongs to.
+    ///
+    /// # Panics
+    /// If only the body is open.
+    pub(crate) fn close(&mut self) -> Block {
+        assert!(self.blocks.len() > 1, "a block was opened");
+        self.blocks.pop().expect("there are two")
+    }
+    /// Blocks that are open, the body among them.
+    pub(crate) fn depth(&self) -> usize {
+        self.blocks.len()
+    }
+    /// The innermost block.
+    pub(crate) fn innermost(&mut self) -> &mut Block {
+        self.blocks.last_mut().expect("one block is always open")
+    }
+    /// The place up to which [`rollback`](Self::rollback) drops what follows.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { values: self.func.values.len(), lens: self.blocks.iter().map(Vec::len).collect() }
+    }
+    /// Drops everything behind a mark; what stood before it must not have been changed.
+    pub(crate) fn rollback(&mut self, mark: &Mark) {
+        self.func.values.truncate(mark.values);
+        self.blocks.truncate(mark.lens.len());
+        self.blocks.iter_mut().zip(&mark.lens).for_each(|(block, len)| block.truncate(*len));
+    }
+    /// Changes the type of a value: its size is known only when its last use is.
+    pub(crate) fn retype(&mut self, id: Id, ty: Type) {
+        self.func.values[id.0 as usize].ty = ty;
     }
 
     // ---- parameters ----

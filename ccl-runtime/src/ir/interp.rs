@@ -566,7 +566,8 @@ impl Machine<'_> {
                 self.write(fr, dst, v);
             }
             Mac { width, shape, acc, at, a, .. } => self.mac(fr, *width, *shape, *acc, *at, a)?,
-            Flow { out, dst, walk } => {
+            Idle { .. } => {}
+            Flow { out, dst: flow, walk } | Restart { out, flow, walk } => {
                 let second = walk.second.map_or(SVal::Imm(0), |(_, at)| at);
                 let at = [walk.at, walk.x0, walk.y0, second].map(|s| self.sval(fr, s) as i64);
                 if walk.group == 0 {
@@ -578,7 +579,7 @@ impl Machine<'_> {
                     }
                 }
                 let (out, walk) = (*out, (**walk).clone());
-                fr.values[dst.0 as usize] = Val::Flow { out, walk, at, taken: 0 };
+                fr.values[flow.0 as usize] = Val::Flow { out, walk, at, taken: 0 };
             }
             Bcast { dst, buf, at, n0, step0, n1, step1 } => {
                 self.streams.push_back(Stream {

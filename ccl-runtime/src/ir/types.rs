@@ -471,6 +471,11 @@ pub enum OpKind {
     Mac { width: MacWidth, shape: MacShape, acc: Id, at: u8, a: ElemRef, stream: Id },
     /// Starts a flow; over a ring, instances are taken by `Acquire`.
     Flow { out: bool, dst: Id, walk: Box<Walk> },
+    /// A flow's token with nothing in flight, for `Restart`.
+    Idle { dst: Id },
+    /// Starts a flow under a token with nothing in flight. A loop may find the flow of an earlier trip in flight and wait for
+    /// it, as long as each trip begins and ends with the same transfers in flight.
+    Restart { out: bool, flow: Id, walk: Box<Walk> },
     /// Starts a stream of 16-byte entries: `n1` times `n0` of them.
     Bcast { dst: Id, buf: Id, at: SVal, n0: u32, step0: i32, n1: u32, step1: i32 },
     /// Starts a transfer between external and on-chip memory.
@@ -613,6 +618,11 @@ impl Func {
         let base = name.split_once('.').map_or(name, |(base, _)| base);
         self.values.push(Value { name: format!("{base}.{}", self.values.len()), ty });
         Id(self.values.len() as u32 - 1)
+    }
+    /// A new value, its name that of another with a number.
+    pub fn fresh_like(&mut self, id: Id, ty: Type) -> Id {
+        let name = self.name_of(id).to_owned();
+        self.fresh(&name, ty)
     }
     /// Format that a per-PE value or variable promises.
     pub fn fmt(&self, id: Id) -> Option<Fmt> {

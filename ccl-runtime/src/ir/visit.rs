@@ -44,6 +44,21 @@ pub enum OperandMut<'a> {
     Write(&'a mut ElemRef),
 }
 
+macro_rules! walk_operands {
+    ($walk:ident, $O:ident, $f:ident, $($m:ident)?) => {{
+        let walk: &$($m)? Walk = $walk;
+        $f($O::Use(&$($m)? walk.buf));
+        $f($O::S(&$($m)? walk.at));
+        if let Some((buf, at)) = &$($m)? walk.second {
+            $f($O::Use(buf));
+            $f($O::S(at));
+        }
+        $f($O::S(&$($m)? walk.x0));
+        $f($O::S(&$($m)? walk.y0));
+        $f($O::Use(&$($m)? walk.lrm));
+    }};
+}
+
 macro_rules! operands {
     ($kind:expr, $O:ident, $f:ident, $($m:ident)?) => {{
         use OpKind::*;
@@ -78,7 +93,7 @@ macro_rules! operands {
                 $f($O::Src(init));
                 $f($O::Def(dst));
             }
-            Acc { dst } | Lrm { dst, .. } | Ocm { dst } | Const { dst, .. } => $f($O::Def(dst)),
+            Acc { dst } | Lrm { dst, .. } | Ocm { dst } | Const { dst, .. } | Idle { dst } => $f($O::Def(dst)),
             Alu { op, dst, a, b } => {
                 $f($O::Src(a));
                 if op.binary() {
@@ -109,17 +124,12 @@ macro_rules! operands {
                 $f($O::Use(stream));
             }
             Flow { dst, walk, .. } => {
-                let walk: &$($m)? Walk = walk;
-                $f($O::Use(&$($m)? walk.buf));
-                $f($O::S(&$($m)? walk.at));
-                if let Some((buf, at)) = &$($m)? walk.second {
-                    $f($O::Use(buf));
-                    $f($O::S(at));
-                }
-                $f($O::S(&$($m)? walk.x0));
-                $f($O::S(&$($m)? walk.y0));
-                $f($O::Use(&$($m)? walk.lrm));
+                walk_operands!(walk, $O, $f, $($m)?);
                 $f($O::Def(dst));
+            }
+            Restart { flow, walk, .. } => {
+                walk_operands!(walk, $O, $f, $($m)?);
+                $f($O::Use(flow));
             }
             Bcast { dst, buf, at, .. } => {
                 $f($O::Use(buf));

@@ -138,17 +138,67 @@ pub(super) fn allocate(f: &Func, target: &Target) -> Result<Places, CompileError
     local(f, &items, target, &mut places)?;
     on_chip(f, &items, target, &mut places)?;
     numbered(f, &items, Class::Token, 16, "transfers", &mut places)?;
-    // Descriptors that find no register of their own are set up at each start.
-    let desc: Vec<Item> = items.iter().filter(|i| i.class == Class::Desc).copied().collect();
-    let mut taken: Vec<(Item, u8)> = Vec::new();
-    for item in desc {
-        let free = (0..RESIDENT).find(|r| taken.iter().all(|(other, n)| n != r || !overlap(other, &item)));
-        if let (Some(r), Some(what)) = (free, item.what) {
-            taken.push((item, r));
-            places.extra.insert(what, r);
+    descriptors(&items, &live.templates, &mut places);
+    Ok(places)
+}
+
+/// Starts of like transfers in one loop share a register, also those of a buffer's other instance where registers are few.
+/// Descriptors that find no register of their own are set up at each start.
+fn descriptors(items: &[Item], templates: &HashMap<Extra, OpKind>, places: &mut Places) {
+    let desc: Vec<(Item, Extra)> =
+        items.iter().filter(|i| i.class == Class::Desc).filter_map(|i| Some((*i, i.what?))).collect();
+    let mut taken: Vec<(Item, OpKind, u8)> = Vec::new();
+    for (first, _) in &desc {
+        let same_loop = |i: &Item| (i.start, i.end) == (first.start, first.end);
+        if taken.iter().any(|(item, ..)| same_loop(item)) {
+            continue;
+        }
+        let here: Vec<(Extra, &OpKind)> =
+            desc.iter().filter(|(i, _)| same_loop(i)).map(|(_, what)| (*what, &templates[what])).collect();
+        let distinct = |any_instance: bool| {
+            let mut list: Vec<OpKind> = Vec::new();
+            for (_, kind) in &here {
+                let key = template(kind, any_instance);
+                if !list.contains(&key) {
+                    list.push(key);
+                }
+            }
+            list
+        };
+        let mut groups = distinct(false);
+        let any_instance = groups.len() > RESIDENT as usize;
+        if any_instance {
+            groups = distinct(true);
+        }
+        for key in groups {
+            let free = (0..RESIDENT).find(|r| taken.iter().all(|(other, _, n)| n != r || !overlap(other, first)));
+            let Some(r) = free else { break };
+            for (what, _) in here.iter().filter(|(_, kind)| template(kind, any_instance) == key) {
+                places.extra.insert(*what, r);
+            }
+            taken.push((*first, key, r));
         }
     }
-    Ok(places)
+}
+
+/// What transfers that share a descriptor have in common: all but where they begin.
+fn template(kind: &OpKind, any_instance: bool) -> OpKind {
+    let none = SVal::Imm(0);
+    match kind.clone() {
+        OpKind::Flow { out, walk, .. } | OpKind::Restart { out, walk, .. } => {
+            let mut walk = walk;
+            (walk.at, walk.x0, walk.y0) = (none, none, none);
+            walk.second = walk.second.map(|(buf, _)| (buf, none));
+            if any_instance && walk.group == 0 {
+                walk.lrm = Id(0);
+            }
+            OpKind::Restart { out, flow: Id(0), walk }
+        }
+        OpKind::Bcast { buf, n0, step0, n1, step1, .. } => {
+            OpKind::Bcast { dst: Id(0), buf, at: none, n0, step0, n1, step1 }
+        }
+        other => other,
+    }
 }
 
 fn overlap(a: &Item, b: &Item) -> bool {
@@ -385,6 +435,8 @@ struct Live<'a> {
     loops: Vec<(u32, u32)>,
     rings: HashMap<Id, (Id, Walk)>,
     aligns: HashMap<Id, u32>,
+    /// Transfers that want a descriptor register.
+    templates: HashMap<Extra, OpKind>,
     scratch: u8,
 }
 
@@ -400,6 +452,7 @@ impl<'a> Live<'a> {
             loops: Vec::new(),
             rings: HashMap::new(),
             aligns: HashMap::new(),
+            templates: HashMap::new(),
             scratch: 0,
         }
     }
@@ -515,11 +568,11 @@ impl<'a> Live<'a> {
         self.scratch = self.scratch.max(scratch.min(3));
         op.kind.defs(&mut |id| self.define(id, at));
         match &op.kind {
-            OpKind::Flow { dst, walk, .. } => {
+            OpKind::Flow { dst, walk, .. } | OpKind::Restart { flow: dst, walk, .. } => {
                 let mut held = vec![walk.lrm, walk.buf];
                 held.extend(walk.second.map(|(buf, _)| buf));
                 self.keep(*dst, &held);
-                self.descriptor(at);
+                self.descriptor(at, &op.kind);
                 if walk.group > 0 {
                     let count = self.push(Some(Extra::Count(*dst)), *dst, Class::Scalar, 2 * at + 1);
                     let cursor = self.push(Some(Extra::Cursor(walk.lrm)), walk.lrm, Class::Base, 2 * at + 1);
@@ -529,17 +582,17 @@ impl<'a> Live<'a> {
             }
             OpKind::Dma { dst, ocm, ext, .. } => {
                 self.keep(*dst, &[*ocm, *ext]);
-                self.descriptor(at);
+                self.descriptor(at, &op.kind);
             }
             OpKind::Bcast { dst, buf, .. } => {
                 self.keep(*dst, &[*buf]);
-                self.descriptor(at);
+                self.descriptor(at, &op.kind);
             }
             OpKind::Rau { dst, buf, index, data, valid, .. } => {
                 let mut held = vec![*buf, index.buf, data.buf];
                 held.extend(valid.map(|v| v.buf));
                 self.keep(*dst, &held);
-                self.descriptor(at);
+                self.descriptor(at, &op.kind);
             }
             _ => {}
         }
@@ -581,8 +634,9 @@ impl<'a> Live<'a> {
     }
 
     /// A descriptor in a loop keeps its register for the whole of the outermost loop.
-    fn descriptor(&mut self, at: u32) {
+    fn descriptor(&mut self, at: u32, kind: &OpKind) {
         if let Some((first, last)) = self.loops.first().copied() {
+            self.templates.insert(Extra::Desc(at), kind.clone());
             let i = self.push(Some(Extra::Desc(at)), Id(0), Class::Desc, 2 * first);
             self.items[i].end = 2 * last + 1;
         }

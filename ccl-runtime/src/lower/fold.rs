@@ -1,6 +1,7 @@
 //! Folds constants, copies and algebra that is exact, and drops what nobody uses, until nothing changes.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use iss::target::Target;
 
@@ -39,9 +40,10 @@ pub fn fold(m: &mut Module, _: &Target) -> Result<(), CompileError> {
 }
 
 fn fold_block(f: &Func, block: &mut Block, known: &mut HashMap<Id, Known>, changed: &mut bool) {
+    let mut computed = HashMap::new();
     for mut op in std::mem::take(block) {
         replace_known(f, &mut op.kind, known);
-        if let Some((id, what)) = learn(f, &op.kind) {
+        if let Some((id, what)) = learn(f, &op.kind).or_else(|| again(f, &op.kind, &mut computed)) {
             known.insert(id, what);
         }
         simplify(&mut op.kind, changed);
@@ -63,6 +65,25 @@ fn fold_block(f: &Func, block: &mut Block, known: &mut HashMap<Id, Known>, chang
             }
             OpKind::For { body, .. } if body.is_empty() => *changed = true,
             _ => block.push(op),
+        }
+    }
+}
+
+/// A scalar that the block has computed already. Only in one block: a scalar kept for inner blocks would keep its register.
+fn again(f: &Func, kind: &OpKind, computed: &mut HashMap<(SOp, SVal, SVal), Id>) -> Option<(Id, Known)> {
+    let OpKind::Scalar { op, dst: SDst::Def(id), a, b } = *kind else { return None };
+    let fixed = |s: SVal| match s {
+        SVal::Imm(_) => true,
+        SVal::Val(id) => f.ty(id) == Type::Scalar,
+    };
+    if !fixed(a) || !fixed(b) {
+        return None;
+    }
+    match computed.entry((op, a, b)) {
+        Entry::Occupied(first) => Some((id, Known::Same(*first.get()))),
+        Entry::Vacant(place) => {
+            place.insert(id);
+            None
         }
     }
 }
@@ -212,6 +233,7 @@ pub(super) fn drop_unused(f: &mut Func) -> bool {
                     | OpKind::Const { dst: id, .. }
                     | OpKind::Lrm { dst: id, .. }
                     | OpKind::Ocm { dst: id }
+                    | OpKind::Idle { dst: id }
                     | OpKind::Addr { dst: id, .. }
                     | OpKind::Alu { dst: Dst::Def(id), .. }
                     | OpKind::Sel { dst: Dst::Def(id), .. }

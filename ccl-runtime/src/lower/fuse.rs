@@ -46,7 +46,7 @@ impl Facts {
         visit::walk(&f.body, &mut |op| {
             op.kind.uses(&mut |id| *uses.entry(id).or_insert(0) += 1);
             match &op.kind {
-                OpKind::Flow { walk, .. } => {
+                OpKind::Flow { walk, .. } | OpKind::Restart { walk, .. } => {
                     moved.insert(walk.lrm);
                 }
                 OpKind::Rau { index, data, valid, .. } => {
@@ -74,6 +74,7 @@ fn clobbers(op: &Op, src: &Src, facts: &Facts) -> bool {
             | OpKind::Release { .. }
             | OpKind::Push { .. }
             | OpKind::Flow { .. }
+            | OpKind::Restart { .. }
             | OpKind::Rau { .. },
             Src::Elem(e),
         ) => facts.moved.contains(&e.buf),
@@ -174,9 +175,10 @@ fn fuse_stores(block: &mut Block, facts: &Facts, types: &[Type]) -> bool {
                     if d == id
             )
         });
-        let movable = !matches!(dst, Dst::Def(_)) && facts.once(id);
+        let movable = !matches!(dst, Dst::Def(_));
         if let (Some(i), true) = (i, movable)
             && may_move_up(&block[i..j], &dst, facts, types)
+            && (facts.once(id) || read_back(block, (i, j), id, &dst, facts, types))
         {
             block[i].kind.operands_mut(&mut |o| {
                 if let OperandMut::Dst(d) = o {
@@ -190,6 +192,36 @@ fn fuse_stores(block: &mut Block, facts: &Facts, types: &[Type]) -> bool {
         j += 1;
     }
     changed
+}
+
+/// Lets the other uses of a value read the element where it is stored, if the element holds it until the last of them.
+fn read_back(block: &mut Block, (i, j): (usize, usize), id: Id, dst: &Dst, facts: &Facts, types: &[Type]) -> bool {
+    let Dst::Elem(e) = dst else { return false };
+    // A buffer that transfers touch is not always readable.
+    if types[id.0 as usize] != Type::Q(e.view.fmt()) || facts.moved.contains(&e.buf) {
+        return false;
+    }
+    let place = Src::Elem(*e);
+    let mut left = facts.uses.get(&id).copied().unwrap_or(0);
+    let mut last = None;
+    for (k, op) in block.iter().enumerate().skip(i + 1) {
+        let here = uses_in(op, id);
+        // What stands before the store sees the element early; markers and branches keep their own operands.
+        let plain = op.kind.blocks().is_empty() || here == 0;
+        if k != j && (!plain || here != left && clobbers(op, &place, facts)) {
+            return false;
+        }
+        left -= here;
+        if left == 0 {
+            last = Some(k);
+            break;
+        }
+    }
+    let Some(last) = last.filter(|last| *last >= j) else { return false };
+    for k in (i + 1..=last).filter(|k| *k != j) {
+        replace_src(&mut block[k], id, place);
+    }
+    true
 }
 
 /// Whether a write to `dst` may happen at the first operation instead of behind the last.

@@ -6,14 +6,18 @@
 
 mod address;
 mod alloc;
+mod double_buffer;
 mod emit;
 mod fold;
 mod fuse;
 mod immediate;
 mod inline;
+mod merge;
 mod pipeline;
+mod repeat;
 mod schedule;
 mod shift;
+mod streams;
 mod unroll;
 
 use std::fmt;
@@ -29,7 +33,13 @@ use crate::ir::{Loc, Module};
 pub struct Pass {
     /// Name, for [`Options::print_after`] and tests.
     pub name: &'static str,
-    run: fn(&mut Module, &Target) -> Result<(), CompileError>,
+    run: Run,
+}
+
+#[derive(Clone, Copy)]
+enum Run {
+    Plain(fn(&mut Module, &Target) -> Result<(), CompileError>),
+    Noting(fn(&mut Module, &mut Vec<Note>) -> Result<(), CompileError>),
 }
 
 impl fmt::Debug for Pass {
@@ -44,21 +54,29 @@ impl Pass {
     /// # Errors
     /// What the pass cannot lower, named.
     pub fn run(&self, m: &mut Module, target: &Target) -> Result<(), CompileError> {
-        (self.run)(m, target)
+        self.run_noting(m, target, &mut Vec::new())
+    }
+    fn run_noting(&self, m: &mut Module, target: &Target, notes: &mut Vec<Note>) -> Result<(), CompileError> {
+        match self.run {
+            Run::Plain(run) => run(m, target),
+            Run::Noting(run) => run(m, notes),
+        }
     }
 }
 
 /// The passes in their order.
 pub const PASSES: &[Pass] = &[
-    Pass { name: "inline", run: inline::inline },
-    Pass { name: "pipeline", run: pipeline::pipeline },
-    Pass { name: "unroll", run: unroll::unroll },
-    Pass { name: "shift", run: shift::lower_shifts },
-    Pass { name: "fold", run: fold::fold },
-    Pass { name: "fuse", run: fuse::fuse },
-    Pass { name: "address", run: address::reduce_indices },
-    Pass { name: "immediate", run: immediate::legalise },
-    Pass { name: "schedule", run: schedule::schedule },
+    Pass { name: "inline", run: Run::Plain(inline::inline) },
+    Pass { name: "repeat", run: Run::Plain(repeat::repeat_streams) },
+    Pass { name: "pipeline", run: Run::Noting(pipeline::pipeline) },
+    Pass { name: "unroll", run: Run::Plain(unroll::unroll) },
+    Pass { name: "streams", run: Run::Plain(streams::start_streams) },
+    Pass { name: "shift", run: Run::Plain(shift::lower_shifts) },
+    Pass { name: "fold", run: Run::Plain(fold::fold) },
+    Pass { name: "fuse", run: Run::Plain(fuse::fuse) },
+    Pass { name: "address", run: Run::Plain(address::reduce_indices) },
+    Pass { name: "immediate", run: Run::Plain(immediate::legalise) },
+    Pass { name: "schedule", run: Run::Plain(schedule::schedule) },
 ];
 
 /// How to compile.
@@ -94,6 +112,23 @@ fn line_of(loc: Loc) -> String {
     if loc.line == 0 { String::new() } else { format!("line {}: ", loc.line) }
 }
 
+/// Something that is correct but slower than asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Kernel or function.
+    pub func: String,
+    /// Where.
+    pub loc: Loc,
+    /// What, and why.
+    pub what: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}: {}", line_of(self.loc), self.func, self.what)
+    }
+}
+
 /// Every reason, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileErrors(pub Vec<CompileError>);
@@ -122,6 +157,8 @@ pub struct Compiled {
 pub struct Report {
     /// Per kernel, in the order of the module.
     pub kernels: Vec<KernelReport>,
+    /// What is slower than asked for: flows of pipelined loops that are waited for where they start.
+    pub notes: Vec<Note>,
     /// The IR after the passes asked for, without locations.
     pub printed: Vec<(String, String)>,
 }
@@ -157,7 +194,7 @@ pub fn compile(m: &Module, target: &Target, options: &Options) -> Result<Compile
         if options.skip.iter().any(|s| s == pass.name) && !["inline", "shift", "immediate"].contains(&pass.name) {
             continue;
         }
-        pass.run(&mut m, target).map_err(|e| CompileErrors(vec![e]))?;
+        pass.run_noting(&mut m, target, &mut report.notes).map_err(|e| CompileErrors(vec![e]))?;
         if cfg!(debug_assertions)
             && let Err(errors) = verify(&m, Some(target))
         {

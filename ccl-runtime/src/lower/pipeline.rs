@@ -3,45 +3,45 @@
 //! stores the last ones, and each pays its start once.
 //!
 //! A flow inside counted loops of the body takes one instance a trip, so that chunks of channels leave while the next are
-//! computed. A stream that every trip starts anew becomes one stream that repeats.
+//! computed.
 //!
 //! The walk of each flow gets the loops around it; at most four loops remain after those of one trip are dropped and those
-//! that continue one another are joined. Refused, by name: a second flow of one direction, as it would wait for the first to
-//! end; loops without constant bounds; a buffer that is also used outside; origins that are no sums of the loops' variables.
+//! that continue one another are joined. What takes no ring has two buffers in turn (`double_buffer`): a second flow of one
+//! direction, as it would wait for the first to end, and origins that are no sums of the loops' variables. What cannot run
+//! ahead at all stays as it is, with a [`Note`]: loops without constant bounds, flows under a condition, buffers from outside,
+//! tensors that the loop also touches otherwise.
 
 use std::collections::{HashMap, HashSet};
 
-use iss::target::Target;
-
-use super::CompileError;
 use super::address::Affine;
+use super::double_buffer::{self, double_buffer};
+use super::merge::merge_fetches;
+use super::{CompileError, Note};
 use crate::ir::range::trips;
 use crate::ir::*;
 
-/// Pipelines every loop that asks for it.
-pub fn pipeline(m: &mut Module, _: &Target) -> Result<(), CompileError> {
+/// Pipelines every loop that asks for it; flows that stay as they are are noted.
+pub fn pipeline(m: &mut Module, notes: &mut Vec<Note>) -> Result<(), CompileError> {
     for f in &mut m.funcs {
         let mut body = std::mem::take(&mut f.body);
-        let done = in_block(f, &mut body);
+        in_block(f, &mut body, notes);
         f.body = body;
-        done?;
     }
     Ok(())
 }
 
-fn in_block(f: &mut Func, block: &mut Block) -> Result<(), CompileError> {
+fn in_block(f: &mut Func, block: &mut Block, notes: &mut Vec<Note>) {
     for mut op in std::mem::take(block) {
         match &mut op.kind {
-            OpKind::For { attr, .. } if attr.pipelined > 0 => pipeline_loop(f, block, op)?,
+            OpKind::For { attr, .. } if attr.pipelined > 0 => pipeline_loop(f, block, op, notes),
             _ => {
                 for inner in op.kind.blocks_mut() {
-                    in_block(f, inner)?;
+                    in_block(f, inner, notes);
                 }
                 block.push(op);
             }
         }
     }
-    Ok(())
 }
 
 /// A loop around a flow: variable, first value, step, trips.
@@ -54,70 +54,189 @@ struct Found {
     walk: Walk,
     loc: Loc,
     chain: Vec<Around>,
+    /// Why it takes no ring.
+    reason: Option<String>,
 }
 
 struct Search {
     flows: Vec<Found>,
-    streams: Vec<(Op, Vec<Around>)>,
     affine: HashMap<Id, Affine>,
-    error: Option<(Loc, String)>,
+    /// Why a flow here takes no ring.
+    reason: Option<String>,
 }
 
-fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op) -> Result<(), CompileError> {
-    let fail = |f: &Func, loc: Loc, what: String| {
-        Err(CompileError::Unsupported { func: f.name.clone(), loc, what: format!("pipelined loop: {what}") })
-    };
-    let mut search = Search { flows: Vec::new(), streams: Vec::new(), affine: HashMap::new(), error: None };
-    search.op(&op, &mut Vec::new(), true);
-    if let Some((loc, what)) = search.error {
-        return fail(f, loc, what);
-    }
-    let OpKind::For { attr, body, .. } = &mut op.kind else { unreachable!("the caller found a loop") };
+fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op, notes: &mut Vec<Note>) {
+    op.kind.blocks_mut().into_iter().for_each(merge_fetches);
+    let mut search = Search { flows: Vec::new(), affine: HashMap::new(), reason: None };
+    search.op(&op, &mut Vec::new());
+    let OpKind::For { lo, hi, step, attr, body, .. } = &mut op.kind else { unreachable!("the caller found a loop") };
     let instances = std::mem::take(&mut attr.pipelined);
+    let mut note = |f: &Func, loc: Loc, what: String| {
+        notes.push(Note { func: f.name.clone(), loc, what });
+    };
     if search.flows.is_empty() {
-        return fail(f, op.loc, "no flow is in it\nhelp: leave `pipelined` out".into());
+        note(f, op.loc, "pipelined loop without a flow".into());
+        return out.push(op);
     }
-    for direction in [false, true] {
-        if let [_, second, ..] = search.flows.iter().filter(|x| x.out == direction).collect::<Vec<_>>()[..] {
-            let word = if direction { "out" } else { "in" };
-            let what = format!(
-                "a second flow {word} would wait for the first to end\nhelp: walk two tensors in one flow: `flow.in %a[..] and %b[..]`"
-            );
-            return fail(f, second.loc, what);
+    if trips(*lo, *hi, *step).is_none() || !matches!(lo, SVal::Imm(_)) {
+        // What is not counted cannot be walked ahead; the loops inside may be.
+        note(f, op.loc, "pipelined loop: its bounds are no constants; the loops inside are pipelined instead".into());
+        for inner in body.iter_mut() {
+            if let OpKind::For { attr, .. } = &mut inner.kind {
+                attr.pipelined = instances.max(attr.pipelined);
+            }
         }
+        in_block(f, body, notes);
+        return out.push(op);
     }
-    let mut behind = Vec::new();
     let late = late_values(body);
-    let in_bursts: Vec<bool> = search.flows.iter().map(|x| bursts(body, x.chain.len() - 1, x.token)).collect();
-    let n_ring = instances.max(2);
-    for (found, in_bursts) in search.flows.iter().zip(in_bursts) {
-        let walk = match hoisted(f, found, &search.affine, &late, out) {
-            Ok(walk) => walk,
-            Err(what) => return fail(f, found.loc, what),
-        };
-        let buf = walk.lrm;
-        let Some(alloc) = take_alloc(body, buf) else {
-            let name = f.name_of(buf).to_owned();
-            return fail(
-                f,
-                found.loc,
-                format!("%{name} is allocated outside, so that it has one instance\nhelp: allocate it in the loop"),
-            );
-        };
-        if let Type::Lrm { elem, n, ring } = &mut f.values[buf.0 as usize].ty {
-            *ring = if in_bursts { n_ring.max(deep(*n * elem.bytes())) } else { n_ring };
-        }
-        out.push(alloc);
-        out.push(Op { kind: OpKind::Flow { out: found.out, dst: found.token, walk: Box::new(walk) }, loc: found.loc });
-        ring_ops(body, found.token);
-        if found.out {
-            behind.push(Op { kind: OpKind::Wait { token: found.token }, loc: found.loc });
+    let served: Vec<Served> = (0..search.flows.len()).map(|i| choose(f, &op, &search, i, &late)).collect();
+    let mut behind = Vec::new();
+    let mut buffered = HashSet::new();
+    let OpKind::For { body, .. } = &mut op.kind else { unreachable!("it is a loop") };
+    for (found, served) in search.flows.iter().zip(served) {
+        match served {
+            Served::Ring(ring) => install(f, found, *ring, body, instances.max(2), out, &mut behind),
+            Served::Buffers => {
+                buffered.insert(found.token);
+            }
+            Served::Not(why) => {
+                let name = f.name_of(found.token);
+                note(f, found.loc, format!("flow %{name} is not pipelined: {why}"));
+            }
         }
     }
-    repeat_stream(f, body, out, &search.streams);
-    out.push(op);
+    out.append(&mut double_buffer(f, op, &buffered));
     out.append(&mut behind);
-    Ok(())
+}
+
+/// How a flow of a pipelined loop is served.
+enum Served {
+    /// By a ring of instances around the loop: the walk, and what computes its origins.
+    Ring(Box<(Walk, Block)>),
+    /// By two buffers in turn.
+    Buffers,
+    /// As it stands: started and waited for.
+    Not(String),
+}
+
+fn choose(f: &mut Func, op: &Op, search: &Search, i: usize, late: &HashSet<Id>) -> Served {
+    let found = &search.flows[i];
+    if let Some(why) = contended(f, op, &search.flows, i) {
+        return Served::Not(why);
+    }
+    let OpKind::For { body, .. } = &op.kind else { unreachable!("the caller found a loop") };
+    let alone = search.flows.iter().filter(|x| x.out == found.out).count() == 1;
+    let own_buffer = search.flows.iter().filter(|x| x.walk.lrm == found.walk.lrm).count() == 1;
+    let allocated = allocates(body, found.walk.lrm);
+    let mut why = match &found.reason {
+        Some(why) => why.clone(),
+        None if !alone => "another flow of its direction is in the loop".into(),
+        None if !own_buffer => format!("another flow uses %{}", f.name_of(found.walk.lrm)),
+        None if !allocated => {
+            format!("%{} is allocated outside, so that it has one instance", f.name_of(found.walk.lrm))
+        }
+        None => match hoisted(f, found, &search.affine, late) {
+            Ok(ring) => return Served::Ring(Box::new(ring)),
+            Err(why) => why,
+        },
+    };
+    if found.walk.group > 0 {
+        return Served::Not(why);
+    }
+    match double_buffer::serves(f, op, found.token) {
+        Ok(()) => Served::Buffers,
+        Err(other) => {
+            if other != why {
+                why = format!("{why}; {other}");
+            }
+            Served::Not(why)
+        }
+    }
+}
+
+/// Why a flow may not run ahead of the text: something else in the loop touches its tensor, and one of both writes.
+fn contended(f: &Func, op: &Op, flows: &[Found], i: usize) -> Option<String> {
+    let found = &flows[i];
+    // Stores to one tensor come one after the other, unless one stands in a loop beside the other.
+    let one_after_the_other = |token: Id| {
+        flows.iter().filter(|x| x.token == token).all(|x| {
+            let shared = x.chain.iter().zip(&found.chain).take_while(|(a, b)| a.0 == b.0).count();
+            x.chain.len() == found.chain.len() || shared < x.chain.len().min(found.chain.len())
+        })
+    };
+    let OpKind::For { body, .. } = &op.kind else { return None };
+    let mut tensors = vec![found.walk.buf];
+    tensors.extend(found.walk.second.map(|(buf, _)| buf));
+    let mut clash = None;
+    visit::walk(body, &mut |op| {
+        let (written, read): (Vec<Id>, Vec<Id>) = match &op.kind {
+            OpKind::Flow { dst, .. } if *dst == found.token => return,
+            OpKind::Flow { out: true, dst, .. } if found.out && one_after_the_other(*dst) => return,
+            OpKind::Flow { out, walk, .. } => {
+                let both = [Some(walk.buf), walk.second.map(|(b, _)| b)].into_iter().flatten().collect();
+                if *out { (both, Vec::new()) } else { (Vec::new(), both) }
+            }
+            OpKind::Bcast { buf, .. } | OpKind::ScalarLoad { buf, .. } => (Vec::new(), vec![*buf]),
+            OpKind::Dma { ocm, out, .. } => {
+                if *out {
+                    (Vec::new(), vec![*ocm])
+                } else {
+                    (vec![*ocm], Vec::new())
+                }
+            }
+            OpKind::Rau { store, buf, .. } => {
+                if *store {
+                    (vec![*buf], Vec::new())
+                } else {
+                    (Vec::new(), vec![*buf])
+                }
+            }
+            OpKind::Drain => (tensors.clone(), tensors.clone()),
+            _ => return,
+        };
+        let meets = |list: &[Id]| list.iter().any(|b| tensors.contains(b));
+        if meets(&written) || (found.out && meets(&read)) {
+            clash = Some(op.loc);
+        }
+    });
+    // A tensor of the loop's own body has one instance a trip.
+    let inside = tensors.iter().any(|t| late_values(body).contains(t));
+    let name = f.name_of(found.walk.buf);
+    clash
+        .map(|_| format!("%{name} is also touched otherwise in the loop"))
+        .or_else(|| inside.then(|| format!("%{name} is allocated in the loop")))
+}
+
+fn allocates(block: &Block, buf: Id) -> bool {
+    let mut found = false;
+    visit::walk(block, &mut |op| found |= matches!(op.kind, OpKind::Lrm { dst, .. } if dst == buf));
+    found
+}
+
+/// Puts a ring around the loop.
+fn install(
+    f: &mut Func,
+    found: &Found,
+    (walk, mut origins): (Walk, Block),
+    body: &mut Block,
+    n_ring: u32,
+    out: &mut Block,
+    behind: &mut Block,
+) {
+    let in_bursts = bursts(body, found.chain.len() - 1, found.token);
+    let buf = walk.lrm;
+    let alloc = take_alloc(body, buf).expect("the buffer is allocated in the loop");
+    if let Type::Lrm { elem, n, ring } = &mut f.values[buf.0 as usize].ty {
+        *ring = if in_bursts { n_ring.max(deep(*n * elem.bytes())) } else { n_ring };
+    }
+    out.append(&mut origins);
+    out.push(alloc);
+    out.push(Op { kind: OpKind::Flow { out: found.out, dst: found.token, walk: Box::new(walk) }, loc: found.loc });
+    ring_ops(body, found.token);
+    if found.out {
+        behind.push(Op { kind: OpKind::Wait { token: found.token }, loc: found.loc });
+    }
 }
 
 /// Operations between two bursts of chunks from which on a deeper ring pays for its address arithmetic.
@@ -171,7 +290,7 @@ const fn deep(bytes: u32) -> u32 {
 }
 
 impl Search {
-    fn op(&mut self, op: &Op, chain: &mut Vec<Around>, outermost: bool) {
+    fn op(&mut self, op: &Op, chain: &mut Vec<Around>) {
         let affine = &self.affine;
         let known = Affine::of_op(&op.kind, &|s| match s {
             SVal::Imm(v) => Some(Affine::number(v as i64)),
@@ -182,45 +301,37 @@ impl Search {
         }
         match &op.kind {
             OpKind::Flow { out, dst, walk } => {
-                if walk.group > 0 {
-                    self.error.get_or_insert((op.loc, "it already has a ring".into()));
-                }
                 let (token, walk, chain) = (*dst, (**walk).clone(), chain.clone());
-                self.flows.push(Found { out: *out, token, walk, loc: op.loc, chain });
+                let ring = (walk.group > 0).then(|| "it already has a ring".to_owned());
+                let reason = self.reason.clone().or(ring);
+                self.flows.push(Found { out: *out, token, walk, loc: op.loc, chain, reason });
             }
-            OpKind::Bcast { .. } => self.streams.push((op.clone(), chain.clone())),
             OpKind::For { var, lo, hi, step, body, .. } => {
-                let (SVal::Imm(lo), Some(n)) = (*lo, trips(*lo, *hi, *step)) else {
-                    if outermost || has_flow(body) {
-                        self.error.get_or_insert((op.loc, "its bounds are no constants".into()));
+                let (first, n) = (*lo, trips(*lo, *hi, *step));
+                match (first, n) {
+                    (SVal::Imm(lo), Some(n)) => {
+                        chain.push((*var, lo as i64, *step as i64, n));
+                        let why = (n == 0).then_some("a loop around it has no trips");
+                        self.inside(why, &[body], chain);
+                        chain.pop();
                     }
-                    return;
-                };
-                if n == 0 && has_flow(body) {
-                    self.error.get_or_insert((op.loc, "it has no trips".into()));
-                }
-                chain.push((*var, lo as i64, *step as i64, n));
-                body.iter().for_each(|op| self.op(op, chain, false));
-                chain.pop();
-            }
-            kind => {
-                let blocks = kind.blocks();
-                match kind {
-                    OpKind::Region { body, .. } => body.iter().for_each(|op| self.op(op, chain, false)),
-                    _ if blocks.into_iter().any(has_flow) => {
-                        self.error.get_or_insert((op.loc, "a flow is under a condition".into()));
-                    }
-                    _ => {}
+                    _ => self.inside(Some("the bounds of a loop around it are no constants"), &[body], chain),
                 }
             }
+            OpKind::Region { body, .. } => self.inside(None, &[body], chain),
+            kind => self.inside(Some("it is under a condition"), &kind.blocks(), chain),
         }
     }
-}
 
-fn has_flow(block: &Block) -> bool {
-    let mut found = false;
-    visit::walk(block, &mut |op| found |= matches!(op.kind, OpKind::Flow { .. }));
-    found
+    /// What is inside an operation; a reason holds for every flow there.
+    fn inside(&mut self, why: Option<&str>, blocks: &[&Block], chain: &mut Vec<Around>) {
+        let outer = self.reason.clone();
+        if let Some(why) = why {
+            self.reason.get_or_insert_with(|| why.to_owned());
+        }
+        blocks.iter().copied().flatten().for_each(|op| self.op(op, chain));
+        self.reason = outer;
+    }
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -233,8 +344,8 @@ fn hoisted(
     found: &Found,
     affine: &HashMap<Id, Affine>,
     late: &HashSet<Id>,
-    out: &mut Block,
-) -> Result<Walk, String> {
+) -> Result<(Walk, Block), String> {
+    let mut out = Block::new();
     let mut walk = found.walk.clone();
     let mut factors = [[0i64; 4]; 16];
     if found.chain.len() > 16 {
@@ -314,7 +425,7 @@ fn hoisted(
     if group > 1 && walk.slot_step == 0 {
         walk.slot_step = walk.elem.bytes();
     }
-    Ok(walk)
+    Ok((walk, out))
 }
 
 /// Whether an outer loop goes on where the inner one ends.
@@ -364,38 +475,4 @@ fn ring_ops(block: &mut Block, token: Id) {
         block.remove(start);
         block.push(op(OpKind::Release { flow: token }));
     }
-}
-
-/// One stream that repeats instead of one a trip, if it is the loop's only one and every trip reads the same.
-fn repeat_stream(f: &Func, body: &mut Block, out: &mut Block, streams: &[(Op, Vec<Around>)]) {
-    let [(op, chain)] = streams else { return };
-    let OpKind::Bcast { dst, buf, at, n1: 1, .. } = op.kind else { return };
-    let fixed = match at {
-        SVal::Imm(_) => true,
-        SVal::Val(id) => f.params.iter().any(|p| p.id == id),
-    };
-    let times = chain.iter().try_fold(1u64, |n, (.., trips)| n.checked_mul(*trips)).unwrap_or(u64::MAX);
-    let (mut n_streams, mut n_uses) = (0, 0);
-    visit::walk(body, &mut |op| {
-        n_streams += u32::from(matches!(op.kind, OpKind::Bcast { .. }));
-        op.kind.uses(&mut |id| n_uses += u32::from(id == buf));
-    });
-    // Another stream would come behind this one; who else touches the buffer may write it.
-    if !fixed || times >= 1 << 24 || late_values(body).contains(&buf) || n_streams != 1 || n_uses != 1 {
-        return;
-    }
-    if remove_op(body, dst)
-        && let OpKind::Bcast { dst, buf, at, n0, step0, .. } = op.kind
-    {
-        let kind = OpKind::Bcast { dst, buf, at, n0, step0, n1: times as u32, step1: 0 };
-        out.push(Op { kind, loc: op.loc });
-    }
-}
-
-fn remove_op(block: &mut Block, stream: Id) -> bool {
-    if let Some(i) = block.iter().position(|op| matches!(op.kind, OpKind::Bcast { dst, .. } if dst == stream)) {
-        block.remove(i);
-        return true;
-    }
-    block.iter_mut().any(|op| op.kind.blocks_mut().into_iter().any(|b| remove_op(b, stream)))
 }

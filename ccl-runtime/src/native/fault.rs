@@ -39,6 +39,11 @@ pub enum Cause {
         "`take::<{taken}>` from a stream that is laid out for `take::<{laid_out}>`\n  help: `Stream` is for 4, `StreamDot` for 1, `StreamOuter` for 16"
     )]
     StreamOrder { taken: usize, laid_out: usize },
+    /// Weights of outputs whose biases, which lie before them, nobody took.
+    #[error(
+        "weights are multiplied before their biases are taken\n  help: begin with them: `let mut acc = weights.bias::<{outputs}>();`"
+    )]
+    StreamBiases { outputs: usize },
     /// Fewer or more weights than the layout holds for an output.
     #[error("{done} of {k} inputs are multiplied where {what}")]
     StreamInputs { done: usize, k: usize, what: &'static str },
@@ -51,9 +56,6 @@ pub enum Cause {
     /// A local buffer that does not fit the tile.
     #[error("{elements} elements cannot hold {rows} rows of {columns} elements a channel")]
     Room { elements: usize, rows: usize, columns: usize },
-    /// No stride makes the tile's walk one of this tensor.
-    #[error("`at`: a walk of {rows} x {cols} PEs fits a tensor of {height} x {width} with no stride")]
-    Sizes { rows: usize, cols: usize, height: usize, width: usize },
     /// A part that is not inside its whole.
     #[error("{what}: {first}..{end} is outside 0..{extent}")]
     Outside { what: &'static str, first: usize, end: usize, extent: usize },

@@ -592,6 +592,14 @@ pub(crate) fn any(condition: Id, value: bool) -> bool {
     })
 }
 
+/// Gives a buffer that is assigned as a whole the rows of its value; both by their first vectors.
+pub(crate) fn take_rows<L: Lane>(to: Id, from: Id) {
+    with(|s| {
+        let rows = s.rows::<L>(from);
+        s.set_rows::<L>(to, rows);
+    });
+}
+
 /// The rows of a fetched buffer, read from its first vector.
 pub(crate) fn rows_of<L: Lane>(id: Id) -> Rows {
     with(|s| s.rows::<L>(id))

@@ -186,6 +186,7 @@ pub struct State {
     pub(crate) masks: Vec<Mask>,
     lrm_bytes: usize,
     ocm_bytes: usize,
+    held_bytes: usize,
     usage: Usage,
     probes: Probes,
     probed: Vec<Probe>,
@@ -208,6 +209,7 @@ impl State {
             masks: Vec::new(),
             lrm_bytes: 0,
             ocm_bytes: 0,
+            held_bytes: 0,
             usage: Usage::default(),
             probes: Probes::Off,
             probed: Vec::new(),
@@ -234,12 +236,23 @@ impl State {
         self.probed.push(probe);
     }
 
+    /// Bytes of all vectors that the host holds, free ones included.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Whether a vector is the storage of a variable, so that it may be assigned.
+    pub(crate) fn is_home<L: Lane>(&self, id: Id) -> bool {
+        L::pool(&self.pools).slot(id).standing == Standing::Home
+    }
+
     /// A vector to fill; its contents are arbitrary.
     #[inline]
     pub(crate) fn buffer<L: Lane>(&mut self) -> Buffer<L> {
         let padded = self.geometry.padded();
         let pool = L::pool_mut(&mut self.pools);
         let slot = pool.free.pop().unwrap_or_else(|| {
+            self.held_bytes += padded * L::BYTES;
             pool.slots.push(Slot {
                 lanes: vec![L::default(); padded],
                 generation: 0,
@@ -345,7 +358,7 @@ impl State {
     /// Writes a variable where PEs are enabled.
     pub(crate) fn assign<L: Lane>(&mut self, place: &mut Id, value: Id) {
         let pool = L::pool_mut(&mut self.pools);
-        let rows = pool.slot(value).rows;
+        pool.slot(value);
         let slot = pool.slot_mut(*place);
         assert!(
             slot.standing == Standing::Home,
@@ -354,7 +367,6 @@ impl State {
         if value.slot == place.slot {
             return;
         }
-        slot.rows = rows;
         slot.generation = slot.generation.wrapping_add(1);
         let mut lanes = std::mem::take(&mut slot.lanes);
         place.generation = slot.generation;

@@ -21,7 +21,16 @@ macro_rules! layouts {
             const KIND: Kind = $kind;
             const DIMS: [usize; 3] = [$c, $h, $w];
         }
-    )* };
+    )*
+        /// The layout of that name with these extents: its kind; channels, rows, columns.
+        #[allow(non_snake_case, reason = "extents are named as in the types")]
+        pub(crate) fn named(name: &str, extents: &[usize]) -> Option<(Kind, [usize; 3])> {
+            match (name, extents) {
+                $( (stringify!($Name), &[$($N),*]) => Some(($kind, [$c, $h, $w])), )*
+                _ => None,
+            }
+        }
+    };
 }
 
 layouts! {
@@ -33,12 +42,12 @@ layouts! {
     Tokens<N, D> = Kind::Tokens, [D, 1, N];
     /// `N` elements in a row: tables, biases.
     Vector<N> = Kind::Vector, [1, 1, N];
-    /// Weights in the order in which `take::<4>` consumes them: for 4 outputs `K` inputs by fours (16 weights, output by output),
-    /// then 4 biases of 32 bit.
+    /// Biases and weights in the order in which `bias::<4>` and `take::<4>` consume them: for 4 outputs 4 biases of 32 bit, then
+    /// `K` inputs by fours (16 weights, output by output).
     Stream<CO, K> = Kind::Stream(Order::Mat4), [CO, 1, K];
-    /// As [`Stream`] for `take::<1>`: for one output `K` inputs by sixteens, then its bias, filled up to 16 bytes.
+    /// As [`Stream`] for `take::<1>`: for one output its bias, filled up to 16 bytes, then `K` inputs by sixteens.
     StreamDot<CO, K> = Kind::Stream(Order::Dot), [CO, 1, K];
-    /// As [`Stream`] for `take::<16>`: for 16 outputs `K` inputs one by one, then 16 biases.
+    /// As [`Stream`] for `take::<16>`: for 16 outputs 16 biases, then `K` inputs one by one.
     StreamOuter<CO, K> = Kind::Stream(Order::Outer), [CO, 1, K];
 }
 

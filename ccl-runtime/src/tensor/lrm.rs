@@ -50,13 +50,20 @@ impl<T: Elem, const N: usize> Lrm<T, N> {
     #[track_caller]
     pub fn row(&self, dy: i32) -> &[Q<T>] {
         let rows = if N == 0 { Rows::ONE } else { lane::rows_of::<T::Lane>(self.0[0].handle()) };
-        let (above, n) = (rows.above as i32, rows.n as i32);
-        if dy < -above || dy >= n - above {
-            Cause::Row { dy, first: -above, last: n - above - 1 }.raise();
-        }
-        let len = N / rows.n as usize;
-        &self.0[(dy + above) as usize * len..][..len]
+        &self.0[row_of(rows, N, dy)]
     }
+}
+
+/// Which of `n` elements are row `dy`.
+#[track_caller]
+pub(crate) fn row_of(rows: Rows, n: usize, dy: i32) -> Range<usize> {
+    let (above, n_rows) = (rows.above as i32, rows.n as i32);
+    if dy < -above || dy >= n_rows - above {
+        Cause::Row { dy, first: -above, last: n_rows - above - 1 }.raise();
+    }
+    let len = n / rows.n as usize;
+    let first = (dy + above) as usize * len;
+    first..first + len
 }
 
 /// Slices of the elements of a row.
@@ -131,6 +138,13 @@ impl<const N: usize> Sub for Acc<N> {
     }
 }
 
+/// Elements that are assigned one by one keep the rows of their buffer; a buffer takes those of its value.
+fn take_rows<T: Elem>(to: &[Q<T>], from: &[Q<T>]) {
+    if let (Some(to), Some(from)) = (to.first(), from.first()) {
+        lane::take_rows::<T::Lane>(to.handle(), from.handle());
+    }
+}
+
 macro_rules! value_of_array {
     ($([$($generics:tt)*] $T:ty),*) => { $(
         impl<$($generics)*> Value for $T {
@@ -148,6 +162,7 @@ macro_rules! value_of_array {
             }
             fn assign(&mut self, v: Self) {
                 self.0.assign(v.0);
+                take_rows(&self.0, &v.0);
             }
         }
     )* };
@@ -244,7 +259,7 @@ impl<T: Elem, const N: usize> Table for &[T; N] {
 }
 
 #[track_caller]
-fn check_table(len: usize) {
+pub(crate) fn check_table(len: usize) {
     if !len.is_power_of_two() {
         Cause::Table { len }.raise();
     }

@@ -2,7 +2,7 @@
 //! ([`Lrm`]), accumulators ([`Acc`]), and what reads them: [`lookup`], [`mac`].
 
 pub mod layout;
-mod lrm;
+pub(crate) mod lrm;
 pub(crate) mod mac;
 mod ocm;
 pub(crate) mod store;

@@ -154,7 +154,7 @@ macro_rules! memory {
 memory!(Ocm, true, |owned| Self { view: view_of::<T, L>(&owned), owned: Some(owned), types: PhantomData });
 memory!(Ext, false, |owned| Self { view: view_of::<T, L>(&owned), _owned: owned, types: PhantomData });
 
-/// Puts weights and biases into the order of a stream; what fills up steps is 0.
+/// Puts biases and weights into the order of a stream; what fills up steps is 0.
 macro_rules! streams {
     ($($Layout:ident),*) => { $(
         impl<T: Elem, const CO: usize, const K: usize> Ocm<T, $Layout<CO, K>> {
@@ -185,14 +185,14 @@ fn stream_bytes<T: Elem, L: Layout>(weights: &[T], bias: &[i32]) -> Vec<u8> {
     assert!(size <= 2, "weights have 8 or 16 bits");
     assert_eq!((weights.len(), bias.len()), (co * k, co), "`CO * K` weights and `CO` biases");
     let mut bytes = vec![0; size_bytes::<T::Lane, L>()];
-    let weight_bytes = order.weights(k) * size;
-    let group = weight_bytes + order.bias_bytes();
+    let group = order.bias_bytes() + order.weights(k) * size;
     for (o, (weights, bias)) in weights.chunks_exact(k.max(1)).zip(bias).enumerate() {
         let (own, o) = (&mut bytes[o / order.outputs() * group..][..group], o % order.outputs());
+        let (biases, own) = own.split_at_mut(order.bias_bytes());
+        biases[4 * o..][..4].copy_from_slice(&bias.to_le_bytes());
         for (k, weight) in weights.iter().enumerate() {
             weight.to_lane().put_bytes(&mut own[order.weight(o, k) * size..][..size]);
         }
-        own[weight_bytes + 4 * o..][..4].copy_from_slice(&bias.to_le_bytes());
     }
     bytes
 }
@@ -200,6 +200,11 @@ fn stream_bytes<T: Elem, L: Layout>(weights: &[T], bias: &[i32]) -> Vec<u8> {
 impl<T: Elem, L> Ocm<T, L> {
     fn part<M>(&self, view: View) -> Ocm<T, M> {
         Ocm { view, owned: None, types: PhantomData }
+    }
+
+    /// A view of a tensor that someone else owns.
+    pub(crate) const fn of_view(view: View) -> Self {
+        Self { view, owned: None, types: PhantomData }
     }
 
     /// Planes from channel `first` on.

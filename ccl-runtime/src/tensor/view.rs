@@ -78,7 +78,7 @@ impl Kind {
     pub const fn size_bytes(self, [c, h, w]: [usize; 3], elem: usize) -> usize {
         match self {
             Kind::Stream(order) => {
-                let group = order.weights(w) * elem + order.bias_bytes();
+                let group = order.bias_bytes() + order.weights(w) * elem;
                 c.div_ceil(order.outputs()) * group
             }
             _ => c.next_multiple_of(self.pack(elem)) * h * w * elem,

@@ -97,6 +97,40 @@ pub fn fx_raw<const F: usize>(bits: Q<i32>) -> Q<Fx<F>> {
     Q::of(bits.handle())
 }
 
+/// The functions below for formats known in the run: vectors of `i32` with their fraction bits.
+pub(crate) mod formats {
+    use super::*;
+
+    pub(crate) fn fx_mul((a, a_bits): (Id, usize), (b, b_bits): (Id, usize), bits: usize) -> Id {
+        lane::fx_mul(a, b, (a_bits + b_bits) as i32 - bits as i32)
+    }
+
+    #[track_caller]
+    pub(crate) fn fx_div(a: Id, b: Id, bits: usize) -> Id {
+        match lane::fx_div(a, b, bits as u32) {
+            Ok(id) => id,
+            Err((row, col)) => Cause::DivideByZero { row, col }.raise(),
+        }
+    }
+
+    pub(crate) fn rescale((a, a_bits): (Id, usize), bits: usize, rounding: Rounding, overflow: Overflow) -> Id {
+        lane::rescale(a, a_bits as i32 - bits as i32, rounding, overflow)
+    }
+
+    pub(crate) fn requant(acc: Id, scale: Scale, rounding: Rounding, overflow: Overflow) -> Id {
+        lane::scale_to_i8(acc, scale.mantissa, scale.shift, rounding, overflow, 0)
+    }
+
+    pub(crate) fn quantize((x, bits): (Id, usize), inverse: Scale, zero_point: i32) -> Id {
+        let shift = inverse.shift + bits as i32;
+        lane::scale_to_i8(x, inverse.mantissa, shift, Rounding::HalfEven, Overflow::Saturate, zero_point)
+    }
+
+    pub(crate) fn dequantize(x: Id, scale: Scale, zero_point: i32, bits: usize) -> Id {
+        lane::dequantize(x, zero_point, scale.mantissa, scale.shift - bits as i32)
+    }
+}
+
 /// An operand of the fixed-point functions: `Q<Fx<A>>` or `Fx<A>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no fixed-point number",
@@ -124,7 +158,7 @@ impl<const A: usize> FxArg for Fx<A> {
 /// Product in format `F`: 64 bit, shifted right without rounding, low 32 bits.
 pub fn fx_mul<const F: usize>(a: impl FxArg, b: impl FxArg) -> Q<Fx<F>> {
     fn product<A: FxArg, B: FxArg, const F: usize>(a: A, b: B) -> Q<Fx<F>> {
-        Q::of(lane::fx_mul(a.into_id(), b.into_id(), (A::FRACTION + B::FRACTION) as i32 - F as i32))
+        Q::of(formats::fx_mul((a.into_id(), A::FRACTION), (b.into_id(), B::FRACTION), F))
     }
     product(a, b)
 }
@@ -137,10 +171,7 @@ pub fn fx_div<const F: usize>(a: impl FxArg, b: impl FxArg) -> Q<Fx<F>> {
     #[track_caller]
     fn quotient<A: FxArg, B: FxArg, const F: usize>(a: A, b: B) -> Q<Fx<F>> {
         const { assert!(A::FRACTION == B::FRACTION, "`fx_div`: both numbers have the same fraction bits") }
-        match lane::fx_div(a.into_id(), b.into_id(), F as u32) {
-            Ok(id) => Q::of(id),
-            Err((row, col)) => Cause::DivideByZero { row, col }.raise(),
-        }
+        Q::of(formats::fx_div(a.into_id(), b.into_id(), F))
     }
     quotient(a, b)
 }
@@ -169,7 +200,7 @@ impl<const A: usize> Q<Fx<A>> {
 
     /// The same number with `F` fraction bits.
     pub fn rescale<const F: usize>(self, rounding: Rounding, overflow: Overflow) -> Q<Fx<F>> {
-        Q::of(lane::rescale(self.handle(), A as i32 - F as i32, rounding, overflow))
+        Q::of(formats::rescale((self.handle(), A), F, rounding, overflow))
     }
 
     /// To the nearest integer.
@@ -192,7 +223,7 @@ pub trait Requantize {
 impl Requantize for Q<i32> {
     type Out = Q<i8>;
     fn requantize(self, scale: Scale, rounding: Rounding, overflow: Overflow) -> Q<i8> {
-        Q::of(lane::scale_to_i8(self.handle(), scale.mantissa, scale.shift, rounding, overflow, 0))
+        Q::of(formats::requant(self.handle(), scale, rounding, overflow))
     }
 }
 impl<const N: usize> Requantize for Acc<N> {
@@ -220,8 +251,7 @@ pub fn requant<A: Requantize>(acc: A, scale: Scale, rounding: Rounding, overflow
 
 /// `clamp(round(x / s) + zero_point)` to int8, rounded once, ties to even; `inverse` is `1 / s`.
 pub fn quantize<const F: usize>(x: Q<Fx<F>>, inverse: Scale, zero_point: i32) -> Q<i8> {
-    let shift = inverse.shift + F as i32;
-    Q::of(lane::scale_to_i8(x.handle(), inverse.mantissa, shift, Rounding::HalfEven, Overflow::Saturate, zero_point))
+    Q::of(formats::quantize((x.handle(), F), inverse, zero_point))
 }
 
 /// An integer operand: `Q<T>` of at most 32 bit.
@@ -240,5 +270,5 @@ where
 
 /// `(x - zero_point) * scale` with `F` fraction bits: 64 bit, shifted right without rounding, low 32 bits.
 pub fn dequantize<const F: usize>(x: impl IntArg, scale: Scale, zero_point: i32) -> Q<Fx<F>> {
-    Q::of(lane::dequantize(x.into_i32(), zero_point, scale.mantissa, scale.shift - F as i32))
+    Q::of(formats::dequantize(x.into_i32(), scale, zero_point, F))
 }

@@ -31,9 +31,39 @@ pub fn all(condition: Q<bool>) -> bool {
     !lane::any(condition.handle(), false)
 }
 
-/// The value `hops` PEs away moves here; 0 comes in at the edge, border columns take part.
-pub fn shift<T: Elem>(x: Q<T>, to: Direction, hops: usize) -> Q<T> {
-    Q::of(T::Lane::shift_pe(x.handle(), to, hops))
+/// What moves between PEs: a value, or the elements of a buffer.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot move between PEs",
+    note = "`shift` takes `Q<T>` or `&Lrm<T, N>`, of a row `a.row(-1).slice::<4>(0)`"
+)]
+pub trait Moves {
+    /// What arrives.
+    type Out;
+    #[doc(hidden)]
+    fn moved(self, to: Direction, hops: usize) -> Self::Out;
+}
+impl<T: Elem> Moves for Q<T> {
+    type Out = Q<T>;
+    fn moved(self, to: Direction, hops: usize) -> Q<T> {
+        Q::of(T::Lane::shift_pe(self.handle(), to, hops))
+    }
+}
+impl<T: Elem, const N: usize> Moves for &Lrm<T, N> {
+    type Out = Lrm<T, N>;
+    fn moved(self, to: Direction, hops: usize) -> Lrm<T, N> {
+        Lrm::of(std::array::from_fn(|i| self[i].moved(to, hops)))
+    }
+}
+impl<T: Elem, const N: usize> Moves for Lrm<T, N> {
+    type Out = Self;
+    fn moved(self, to: Direction, hops: usize) -> Self {
+        (&self).moved(to, hops)
+    }
+}
+
+/// The value `hops` PEs away moves here, or the elements of a buffer, by words; 0 comes in at the edge, border columns take part.
+pub fn shift<X: Moves>(x: X, to: Direction, hops: usize) -> X::Out {
+    x.moved(to, hops)
 }
 
 /// Reduces over enabled PEs; each PE of the row, column or array receives the result, the border 0.

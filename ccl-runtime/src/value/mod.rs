@@ -32,7 +32,7 @@
 
 mod elem;
 pub mod extent;
-mod fixed;
+pub(crate) mod fixed;
 mod functions;
 mod ops;
 mod place;

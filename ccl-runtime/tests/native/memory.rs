@@ -40,15 +40,17 @@ fn layouts_are_where_they_say() {
     let bias = [100, 200, 300, 400, -500];
     let stream = Ocm::<i8, Stream<5, 6>>::from_weights(&weights, &bias).to_bytes();
     assert_eq!(stream.len(), 2 * (2 * 16 + 16));
-    assert_eq!(stream[..16], [0, 1, 2, 3, 6, 7, 8, 9, 12, 13, 14, 15, 18, 19, 20, 21]);
-    assert_eq!(stream[16..20], [4, 5, 0, 0]);
-    assert_eq!(stream[32..36], 100i32.to_le_bytes());
-    assert_eq!(stream[48..52], [24, 25, 26, 27]);
+    assert_eq!(stream[..4], 100i32.to_le_bytes());
+    assert_eq!(stream[16..32], [0, 1, 2, 3, 6, 7, 8, 9, 12, 13, 14, 15, 18, 19, 20, 21]);
+    assert_eq!(stream[32..36], [4, 5, 0, 0]);
+    assert_eq!(stream[48..52], (-500i32).to_le_bytes());
+    assert_eq!(stream[64..68], [24, 25, 26, 27]);
     let dot = Ocm::<i8, StreamDot<5, 6>>::from_weights(&weights, &bias).to_bytes();
-    assert_eq!((dot.len(), &dot[..6]), (5 * 32, &[0, 1, 2, 3, 4, 5][..]));
-    assert_eq!(dot[16..20], 100i32.to_le_bytes());
+    assert_eq!((dot.len(), &dot[..4]), (5 * 32, &100i32.to_le_bytes()[..]));
+    assert_eq!(dot[16..22], [0, 1, 2, 3, 4, 5]);
     let outer = Ocm::<i8, StreamOuter<5, 6>>::from_weights(&weights, &bias).to_bytes();
-    assert_eq!((outer.len(), &outer[..6]), (6 * 16 + 64, &[0, 6, 12, 18, 24, 0][..]));
+    assert_eq!((outer.len(), &outer[4..8]), (6 * 16 + 64, &200i32.to_le_bytes()[..]));
+    assert_eq!(outer[64..70], [0, 6, 12, 18, 24, 0]);
 }
 
 /// Walks `C x H x W` with every parameter, and checks each element of each PE, and that stores reach what was walked.
@@ -305,35 +307,46 @@ fn tokens_lie_on_a_grid() {
 }
 
 #[test]
-fn at_finds_the_stride_between_tensors() {
+fn windows_start_at_a_stride() {
     let values = Random(8).i8s(33 * 40);
     let x = Ocm::<i8, Planar<1, 33, 40>>::from_logical(&values);
-    let y = Ocm::<i8, Planar<1, 17, 20>>::new();
-    let wrong = Ocm::<i8, Planar<1, 17, 5>>::new();
-    let mut session = Session::with_geometry(ARRAYS[0]);
-    session
-        .run("at", || {
-            for t in y.tiles() {
-                t.store(x.at(t).fetch::<Lrm<i8, 1>>().wait());
-            }
-        })
-        .unwrap();
-    for (i, got) in y.to_logical().iter().enumerate() {
-        assert_eq!(*got, values[i / 20 * 2 * 40 + i % 20 * 2]);
-    }
-    session
-        .run("at", || {
-            for t in x.tiles().stride(2) {
-                y.at(t).store(t.fetch::<Lrm<i8, 1>>().wait());
-            }
-        })
-        .unwrap();
-    let body = || {
-        for t in wrong.tiles() {
-            t.store(y.at(t).fetch::<Lrm<i8, 1>>().wait());
+    for (g, stride) in ARRAYS.into_iter().zip([2, 3, 2]) {
+        let y = Ocm::<i8, Planar<1, 17, 20>>::new();
+        let inside = Ocm::<i8, Planar<1, 17, 20>>::new();
+        Session::with_geometry(g)
+            .run("stride", || {
+                for t in y.tiles() {
+                    let tap = x.at(t).stride(stride).tap(1, -1);
+                    assert_eq!((tap.y(), tap.x()), (t.y() * stride as i32 + 1, t.x() * stride as i32 - 1));
+                    t.store(tap.fetch::<Lrm<i8, 1>>().wait());
+                    inside.at(t).store(select(tap.inside(), splat(1i8), splat(0)));
+                }
+            })
+            .unwrap();
+        for (i, (got, inside)) in y.to_logical().into_iter().zip(inside.to_logical()).enumerate() {
+            let (r, q) = ((i / 20 * stride) as i64 + 1, (i % 20 * stride) as i64 - 1);
+            let within = (0..33).contains(&r) && (0..40).contains(&q);
+            assert_eq!((got, inside), if within { (values[(r * 40 + q) as usize], 1) } else { (0, 0) });
         }
-    };
-    assert!(matches!(session.run("at", body).unwrap_err().cause, Cause::Sizes { height: 17, width: 20, .. }));
+    }
+}
+
+#[test]
+fn at_keeps_the_place_whatever_the_extent() {
+    let values = Random(9).i8s(33 * 40);
+    let x = Ocm::<i8, Planar<1, 33, 40>>::from_logical(&values);
+    let y = Ocm::<i8, Planar<1, 17, 50>>::new();
+    Session::with_geometry(ARRAYS[0])
+        .run("at", || {
+            for t in x.tiles().halo(1) {
+                // Neither the halo nor the tap goes with the place, the stride does.
+                y.at(t.tap(3, 3)).store(x.at(t).fetch::<Lrm<i8, 1>>().wait());
+            }
+        })
+        .unwrap();
+    for (i, got) in y.to_logical().into_iter().enumerate() {
+        assert_eq!(got, if i % 50 < 40 { values[i / 50 * 40 + i % 50] } else { 0 });
+    }
 }
 
 #[test]
@@ -375,19 +388,18 @@ fn multiply_accumulate() {
                 let mut stream = stream(&weights, &bias);
                 for o in (0..CO).step_by(N) {
                     let _s = __rt::scope();
-                    let acc = if chunked {
+                    let mut acc = __rt::var(stream.bias::<N>());
+                    if chunked {
                         let (first, second) = lrm.split_at(K / 2);
-                        mac(first, stream.take::<N>()) + mac(second, stream.take::<N>())
+                        __rt::add_assign(mac(first, stream.take::<N>()), &mut acc);
+                        __rt::add_assign(mac(second, stream.take::<N>()), &mut acc);
                     } else {
-                        mac(lrm, stream.take::<N>())
-                    };
-                    // Without the last biases: they are passed over.
-                    let biased = o != N;
-                    let acc = if biased { acc + stream.bias::<N>() } else { acc };
+                        __rt::add_assign(mac(lrm, stream.take::<N>()), &mut acc);
+                    }
                     for n in 0..N.min(CO - o) {
                         for (pe, got) in acc.get(n).to_vec().into_iter().enumerate() {
                             let sum: i32 = (0..K).map(|k| a[k][pe] as i32 * weights[(o + n) * K + k] as i32).sum();
-                            assert_eq!(got, if biased { sum.wrapping_add(bias[o + n]) } else { sum }, "{CO} {K} {N}");
+                            assert_eq!(got, sum.wrapping_add(bias[o + n]), "{CO} {K} {N}");
                         }
                     }
                 }
@@ -417,8 +429,12 @@ fn multiply_accumulate_of_wide_elements() {
     on_array(|| {
         let lrm: [Q<i16>; 6] = std::array::from_fn(|k| Q::from_slice(&a[k]));
         let bytes: [Q<i8>; 6] = lrm.map(|v| v.narrow::<i8>(Wrap));
-        let got = [mac(lrm, broadcast(&wide).take::<4>()), mac(lrm, broadcast(&slim).take::<4>())];
-        let mixed = mac(bytes, broadcast(&wide).take::<4>());
+        let weights_of = |mut stream: Broadcast| {
+            let _zeros = stream.bias::<4>();
+            stream.take::<4>()
+        };
+        let got = [mac(lrm, weights_of(broadcast(&wide))), mac(lrm, weights_of(broadcast(&slim)))];
+        let mixed = mac(bytes, weights_of(broadcast(&wide)));
         for o in 0..4 {
             let (w, s, m) = (got[0].get(o).to_vec(), got[1].get(o).to_vec(), mixed.get(o).to_vec());
             for pe in 0..1024 {
@@ -444,20 +460,25 @@ fn streams_refuse_what_is_out_of_order() {
     let a = || Lrm::<i8, 8>::filled(1);
     let order = run(&|| drop(broadcast(&stream).take::<1>()));
     assert_eq!(order, Cause::StreamOrder { taken: 1, laid_out: 4 });
+    let without = run(&|| _ = mac(a(), broadcast(&stream).take::<4>()));
+    assert_eq!(without, Cause::StreamBiases { outputs: 4 });
     let early = run(&|| {
         let mut s = broadcast(&stream);
-        let _ = mac(a().slice::<4>(0), s.take::<4>());
+        let _ = s.bias::<4>() + mac(a().slice::<4>(0), s.take::<4>());
         let _ = s.bias::<4>();
     });
     assert_eq!(early, Cause::StreamInputs { done: 4, k: 8, what: "biases are taken" });
-    let long = run(&|| _ = mac(Lrm::<i8, 12>::filled(1), broadcast(&stream).take::<4>()));
+    let long = run(&|| {
+        let mut s = broadcast(&stream);
+        let _ = s.bias::<4>() + mac(Lrm::<i8, 12>::filled(1), s.take::<4>());
+    });
     assert_eq!(long, Cause::StreamInputs { done: 12, k: 8, what: "the layout ends" });
     let end = run(&|| {
         let mut s = broadcast(&stream);
-        let _ = mac(a(), s.take::<4>()) + s.bias::<4>();
-        let _ = mac(a(), s.take::<4>());
+        let _ = s.bias::<4>() + mac(a(), s.take::<4>());
+        let _ = s.bias::<4>();
     });
-    assert_eq!(end, Cause::StreamEnd { at: 48, wanted: 32, len: 48 });
+    assert_eq!(end, Cause::StreamEnd { at: 48, wanted: 16, len: 48 });
     on_array(|| {
         let mut s = broadcast(&raw);
         assert_eq!(s.next::<i32>().to_vec()[7], 1);
@@ -521,4 +542,60 @@ fn local_memory_is_counted_by_scope() {
         })
         .unwrap();
     assert_eq!(session.usage().lrm_bytes, 48);
+}
+
+/// Keys and values of an attention lie as they were stored; both serve the MAC unit without being copied.
+#[test]
+fn activations_are_weights() {
+    const N: usize = 12;
+    const D: usize = 8;
+    const K: usize = 32;
+    let mut random = Random(77);
+    let (keys, values) = (random.i8s(N * D), random.i8s(3 * K));
+    let tokens = Ocm::<i8, Tokens<N, D>>::from_logical(&keys);
+    let planar = Ocm::<i8, Planar<3, 4, 8>>::from_logical(&values);
+    let a: Vec<Vec<i8>> = (0..K).map(|_| random.i8s(35)).collect();
+    Session::with_geometry(ARRAYS[2])
+        .run("activations", || {
+            let lrm: [Q<i8>; K] = std::array::from_fn(|k| Q::from_slice(&a[k]));
+            let mut stream = broadcast(&tokens);
+            for n in (0..N).step_by(4) {
+                let acc = mac(&lrm[..D], stream.take::<4>());
+                for i in 0..4 {
+                    let sum = |pe: usize| (0..D).map(|d| a[d][pe] as i32 * keys[(n + i) * D + d] as i32).sum::<i32>();
+                    assert_eq!(acc.get(i).to_vec(), (0..35).map(sum).collect::<Vec<_>>());
+                }
+            }
+            let mut stream = broadcast(&planar);
+            for c in 0..3 {
+                let acc = mac(&lrm[..], stream.take::<1>());
+                let sum = |pe: usize| (0..K).map(|k| a[k][pe] as i32 * values[c * K + k] as i32).sum::<i32>();
+                assert_eq!(acc.get(0).to_vec(), (0..35).map(sum).collect::<Vec<_>>());
+            }
+        })
+        .unwrap();
+    let biases = Session::with_geometry(ARRAYS[2]).run("b", || _ = broadcast(&tokens).bias::<4>());
+    assert!(matches!(biases.unwrap_err().cause, Cause::Layout { wanted: "biases", .. }));
+}
+
+#[test]
+fn buffers_move_and_tiles_hold_patches() {
+    let values = Random(3).i8s(3 * 5 * 6);
+    let x = Ocm::<i8, Packed<3, 5, 6>>::from_logical(&values);
+    let y = Ocm::<i8, Packed<3, 10, 18>>::new();
+    on_array(|| {
+        for t in x.tiles() {
+            let a = t.fetch::<Lrm<i8, 3>>().wait();
+            let moved = shift(&a, West, 2);
+            (0..3).for_each(|c| assert_eq!(moved[c].to_vec(), shift(a[c], West, 2).to_vec()));
+            let patch: [Q<i8>; 18] = std::array::from_fn(|i| a[i % 3]);
+            let mut out = __rt::var(Lrm::<i8, 18>::new());
+            (0..18).for_each(|i| __rt::assign(patch[i], &mut out[i]));
+            y.at(t).block::<2, 3>().store(out);
+        }
+    });
+    for (i, got) in y.to_logical().into_iter().enumerate() {
+        let (c, r, q) = (i / 180, i / 18 % 10, i % 18);
+        assert_eq!(got, values[(c * 5 + r / 2) * 6 + q / 3]);
+    }
 }

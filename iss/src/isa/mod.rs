@@ -242,6 +242,15 @@ macro_rules! define_inst {
                 found.list
             }
 
+            /// What an array instruction writes in each PE; of several accumulators the first.
+            pub fn destination(&self) -> Option<Dst> {
+                match *self { $( Inst::$Ty { $($f),* } => {
+                    $( if let Some(dst) = cast::<_, Dst>($f) { return Some(dst); } )*
+                    $( if let Some(acc) = cast::<_, Acc>($f) { return Some(acc.into()); } )*
+                    None
+                } )* }
+            }
+
             /// The instruction to which a jump, branch or call goes, or before which a loop's body ends.
             pub fn code_addr(&self) -> Option<CodeAddr> {
                 match *self { $( Inst::$Ty { $($f),* } => {

@@ -119,6 +119,8 @@ pub struct Machine {
     /// Names of the open regions.
     pub(super) regions: Vec<NameId>,
     pub(super) probes: Vec<ProbeRecord>,
+    /// A byte of which every write is recorded.
+    pub(super) watch: Option<super::watch::Watch>,
     pub(super) halted: bool,
 }
 
@@ -181,6 +183,7 @@ impl Machine {
             recorder,
             regions: Vec::new(),
             probes: Vec::new(),
+            watch: None,
             halted: false,
             code,
             names: image.names().to_vec(),

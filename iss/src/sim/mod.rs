@@ -18,6 +18,7 @@ mod run;
 mod trace_file;
 mod transfer;
 mod trap;
+mod watch;
 
 pub use array::SimdPath;
 pub use grid::Grid;
@@ -26,3 +27,4 @@ pub use options::Options;
 pub use run::{Arg, SimError, Simulator, StopAt, Stopped};
 pub use trace_file::TraceWriter;
 pub use trap::{Access, Bytes, Memory, Trap, TrapCause};
+pub use watch::{Operation, Write};

@@ -354,13 +354,9 @@ impl Simulator {
     /// [`SimError::NotStarted`], [`SimError::NoParam`].
     pub fn buffer(&self, name: &str) -> Result<&[u8], SimError> {
         let machine = self.machine.as_ref().ok_or(SimError::NotStarted)?;
-        let at = self.placed.get(name).ok_or_else(|| SimError::NoParam {
-            entry: self.entry.clone(),
-            name: name.to_owned(),
-            known: list(self.placed.keys().map(String::as_str)),
-        })?;
-        let memory = if at.space == Space::Ext { &machine.ext } else { &machine.ocm };
-        Ok(memory.slice(at.address, at.len as usize))
+        let (space, address, len) = self.place_of(name)?;
+        let memory = if space == Space::Ext { &machine.ext } else { &machine.ocm };
+        Ok(memory.slice(address, len as usize))
     }
 
     /// A value of every PE as the stopped program would read it.
@@ -403,6 +399,24 @@ impl Simulator {
         let look = |fault: TrapCause| SimError::Look { operand: format!("{address:#x}"), reason: fault.to_string() };
         machine.ocm.check(i64::try_from(address).unwrap_or(i64::MAX), len as u64).map_err(look)?;
         Ok(machine.ocm.slice(address, len))
+    }
+
+    /// Memory, address and length of a buffer of the run.
+    pub(super) fn place_of(&self, name: &str) -> Result<(Space, u64, u64), SimError> {
+        let at = self.placed.get(name).ok_or_else(|| SimError::NoParam {
+            entry: self.entry.clone(),
+            name: name.to_owned(),
+            known: list(self.placed.keys().map(String::as_str)),
+        })?;
+        Ok((at.space, at.address, at.len))
+    }
+
+    pub(super) fn machine_ref(&self) -> Option<&Machine> {
+        self.machine.as_ref()
+    }
+
+    pub(super) fn machine_mut(&mut self) -> Result<&mut Machine, SimError> {
+        self.machine.as_mut().ok_or(SimError::NotStarted)
     }
 
     /// Next instruction.

@@ -216,7 +216,10 @@ impl Machine {
         }
         if engine == Engine::FlowOut {
             self.flush()?;
-            tiles.for_each(|tile| store_tile(&self.array, &mut self.ocm, walk, tile));
+            for tile in tiles {
+                store_tile(&self.array, &mut self.ocm, walk, tile);
+                self.watch_tile(walk, tile);
+            }
         }
         Ok(())
     }
@@ -410,6 +413,7 @@ impl Machine {
         let rows = random_rows(&self.array, &access);
         if store {
             store_random(&self.array, &mut self.ocm, &access, &rows);
+            self.watch_random(&access, &rows);
         } else {
             load_random(&mut self.array, &self.ocm, &access, &rows);
         }
@@ -460,6 +464,7 @@ impl Machine {
         let cycles =
             if engine == Engine::DmaIn { self.target.ext_read_cycles(bus) } else { self.target.ext_write_cycles(bus) };
         copy_rows(engine, &copy, &mut self.ocm, &mut self.ext);
+        self.watch_copy(engine, &copy);
         self.recorder.touch_ocm(copy.ocm_range().end);
         let (pc, now) = (self.current_pc(), self.now);
         let (bytes, rows) = (copy.bytes * copy.rows, copy.rows);

@@ -10,3 +10,4 @@ mod hazards;
 mod model;
 mod timing;
 mod traps;
+mod watch;

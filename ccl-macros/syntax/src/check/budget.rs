@@ -1,5 +1,5 @@
-//! What an instance needs: bytes of local memory in every PE, bytes of on-chip memory, and the range of its accumulators. The
-//! machine comes in as numbers.
+//! What an instance needs: bytes of local memory in every PE, bytes of on-chip memory, the range of its accumulators, constant
+//! assertions that hold, and writes that idle PEs must not make. The machine comes in as numbers.
 //!
 //! A buffer begins where it is allocated, fetched, filled or returned, and ends at the brace of its block; one without a name ends
 //! with its statement. In the body of a walk that is `pipelined(n)` there are `n` of each. A function's buffers lie above those of
@@ -24,25 +24,67 @@ pub struct Budget {
     pub lrm_bytes: u64,
     /// Bytes of on-chip memory.
     pub ocm_bytes: u64,
+    /// Rows and columns of PEs.
+    pub array: (u64, u64),
 }
 
-/// What an instance needs at the most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Peak {
-    /// Bytes of local memory in every PE.
-    pub lrm_bytes: u64,
-    /// Bytes of on-chip memory, tensors of its parameters included.
-    pub ocm_bytes: u64,
+/// What an instance needs.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// Local memory in every PE.
+    pub lrm: Most,
+    /// On-chip memory, tensors of its parameters included.
+    pub ocm: Most,
+    /// Writes of every PE that a walk reaches, whether it lies inside the tensor or not.
+    pub unmasked: Vec<Unmasked>,
 }
 
-/// Checks an instance against a machine; findings are in `diags`. `None` if its kernel is not in the module.
-pub fn check_budget(
-    module: &Module,
-    checked: &Checked,
-    instance: &Instance,
-    budget: Budget,
-    diags: &mut Diags,
-) -> Option<Peak> {
+/// A `scatter` under no condition of PEs in a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unmasked {
+    /// Where it stands.
+    pub span: Span,
+    /// Rows of elements that are walked, one a PE.
+    pub rows: u64,
+    /// Columns of them.
+    pub cols: u64,
+}
+
+/// The moment at which most of a memory is in use.
+#[derive(Clone, Debug, Default)]
+pub struct Most {
+    /// Bytes in use.
+    pub bytes: u64,
+    /// What is alive then, in the order of allocation.
+    pub buffers: Vec<Buffer>,
+}
+
+/// A buffer, or a tensor on the chip.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    place: Place,
+    /// The variable, or what made it.
+    pub name: String,
+    /// Bytes of one instance.
+    pub bytes: u64,
+    /// How many there are of it.
+    pub n_instances: u64,
+    /// Where it is allocated.
+    pub span: Span,
+}
+
+impl Buffer {
+    /// Name and bytes, for a list.
+    pub fn text(&self) -> String {
+        match self.n_instances {
+            1 => format!("`{}` has {} bytes", self.name, self.bytes),
+            n => format!("`{}` has {n} times {} bytes", self.name, self.bytes),
+        }
+    }
+}
+
+/// What an instance needs. Findings, which are about accumulators and assertions, are in `diags`. `None` if its kernel is not in the module.
+pub fn measure(module: &Module, checked: &Checked, instance: &Instance, diags: &mut Diags) -> Option<Needs> {
     let kernel = module.fns().map(|(_, f)| f).find(|f| f.name.name.name == instance.kernel)?;
     // What is no constant is not known here, and no error.
     let mut said = Diags::default();
@@ -58,9 +100,12 @@ pub fn check_budget(
         depth: 0,
         n_calls: 0,
         sums: HashMap::new(),
-        lrm: Most::default(),
-        ocm: Most::default(),
+        needs: Needs::default(),
+        masks: 0,
+        branches: 0,
+        walks: Vec::new(),
         instance: &instance.name,
+        place: place_of(module, instance).unwrap_or(kernel.name.name.span),
     };
     meter.enter(kernel.generics.iter().zip(&instance.args).map(|(p, v)| (p.name.name.name.clone(), v.as_int())));
     for param in &kernel.params {
@@ -70,13 +115,40 @@ pub fn check_budget(
         }
     }
     meter.block(&kernel.body);
-    let (lrm, ocm) = (std::mem::take(&mut meter.lrm), std::mem::take(&mut meter.ocm));
-    let place = module.instances().find(|(name, ..)| name.id.0 == instance.id.0).map(|(name, ..)| name.name.span);
-    let place = place.unwrap_or(kernel.name.name.span);
-    over(instance, place, &lrm, budget.lrm_bytes, Code::LrmBudget, diags);
-    over(instance, place, &ocm, budget.ocm_bytes, Code::OcmBudget, diags);
+    let needs = std::mem::take(&mut meter.needs);
     said.take();
-    Some(Peak { lrm_bytes: lrm.bytes, ocm_bytes: ocm.bytes })
+    Some(needs)
+}
+
+/// The name of an instance.
+fn place_of(module: &Module, instance: &Instance) -> Option<Span> {
+    module.instances().find(|(name, ..)| name.id.0 == instance.id.0).map(|(name, ..)| name.name.span)
+}
+
+/// Checks an instance against a machine; findings are in `diags`. `None` if its kernel is not in the module.
+pub fn check_budget(
+    module: &Module,
+    checked: &Checked,
+    instance: &Instance,
+    budget: Budget,
+    diags: &mut Diags,
+) -> Option<Needs> {
+    let needs = measure(module, checked, instance, diags)?;
+    let place = place_of(module, instance).unwrap_or_default();
+    over(instance, place, &needs.lrm, budget.lrm_bytes, Code::LrmBudget, diags);
+    over(instance, place, &needs.ocm, budget.ocm_bytes, Code::OcmBudget, diags);
+    let (rows, cols) = budget.array;
+    for write in &needs.unmasked {
+        if !write.rows.is_multiple_of(rows) || !write.cols.is_multiple_of(cols) {
+            let message = format!(
+                "`scatter` writes from idle PEs too: instance `{}` walks {} x {} elements, `{}` has {rows} x {cols} PEs",
+                instance.name, write.rows, write.cols, instance.target
+            );
+            let help = "put it under `if t.inside() { .. }`, where `t` is the tile of the walk";
+            diags.push(Diag::new(Code::IdleWrite, write.span, message).help(help));
+        }
+    }
+    Some(needs)
 }
 
 fn over(instance: &Instance, place: Span, most: &Most, budget: u64, code: Code, diags: &mut Diags) {
@@ -97,15 +169,15 @@ fn over(instance: &Instance, place: Span, most: &Most, budget: u64, code: Code, 
         most.bytes - budget,
         instance.target
     );
-    let mut diag = Diag::new(code, place, message);
-    for buffer in &most.buffers {
-        let text = match buffer.n_instances {
-            1 => format!("`{}` has {} bytes", buffer.name, buffer.bytes),
-            n => format!("`{}` has {n} times {} bytes", buffer.name, buffer.bytes),
-        };
-        diag = diag.note_at(buffer.span, text);
-    }
-    diags.push(diag.help(help));
+    let diag = Diag::new(code, place, message).help(help);
+    diags.push(most.buffers.iter().fold(diag, |diag, buffer| diag.note_at(buffer.span, buffer.text())));
+}
+
+/// Bytes of biases and weights in steps of `n_outputs`, each filled up to what the MAC unit pops.
+fn stream_bytes(n_outputs: u64, co: u64, k: u64, elem: u64) -> Option<u64> {
+    let biases = (4 * n_outputs).next_multiple_of(16);
+    let weights = k.div_ceil(16 / n_outputs).checked_mul(16)?.checked_mul(elem)?;
+    co.div_ceil(n_outputs).checked_mul(weights.checked_add(biases)?)
 }
 
 /// Where a buffer lies.
@@ -113,23 +185,6 @@ fn over(instance: &Instance, place: Span, most: &Most, budget: u64, code: Code, 
 enum Place {
     Lrm,
     Ocm,
-}
-
-/// A buffer that is alive.
-#[derive(Clone, Debug)]
-struct Buffer {
-    place: Place,
-    name: String,
-    bytes: u64,
-    n_instances: u64,
-    span: Span,
-}
-
-/// The moment at which most of a memory was in use.
-#[derive(Clone, Debug, Default)]
-struct Most {
-    bytes: u64,
-    buffers: Vec<Buffer>,
 }
 
 /// What is known about an accumulator.
@@ -156,9 +211,14 @@ struct Meter<'a, 'd> {
     depth: u32,
     n_calls: u32,
     sums: HashMap<u32, Sum>,
-    lrm: Most,
-    ocm: Most,
+    needs: Needs,
+    /// Conditions of PEs, and conditions of any kind and loops that may not run, that are open.
+    masks: u32,
+    branches: u32,
+    /// Elements of the walks around, row by column, where known.
+    walks: Vec<Option<(u64, u64)>>,
     instance: &'d str,
+    place: Span,
 }
 
 /// Deepest calls, and most of them, that are followed: functions that call two others each are soon without number. What lies
@@ -220,8 +280,9 @@ impl<'a> Meter<'a, '_> {
         match (*name, n.as_slice()) {
             ("Packed", [c, h, w]) => product(&[c.checked_next_multiple_of(4)?, *h, *w]),
             ("Tokens", [n, d]) => product(&[*n, d.checked_next_multiple_of(4)?]),
-            // A bias of 32 bit for each output.
-            ("Stream" | "StreamDot" | "StreamOuter", [co, k]) => product(&[*co, *k])?.checked_add(co.checked_mul(4)?),
+            ("Stream", [co, k]) => stream_bytes(4, *co, *k, elem),
+            ("StreamDot", [co, k]) => stream_bytes(1, *co, *k, elem),
+            ("StreamOuter", [co, k]) => stream_bytes(16, *co, *k, elem),
             (_, n) => product(n),
         }
     }
@@ -233,8 +294,8 @@ impl<'a> Meter<'a, '_> {
         let of_place = self.live.iter().filter(|buffer| buffer.place == place);
         let total = of_place.clone().map(|b| b.bytes.saturating_mul(b.n_instances)).fold(0, u64::saturating_add);
         let most = match place {
-            Place::Lrm => &mut self.lrm,
-            Place::Ocm => &mut self.ocm,
+            Place::Lrm => &mut self.needs.lrm,
+            Place::Ocm => &mut self.needs.ocm,
         };
         if total > most.bytes {
             *most = Most { bytes: total, buffers: of_place.cloned().collect() };
@@ -283,13 +344,14 @@ impl<'a> Meter<'a, '_> {
                     _ => None,
                 });
                 let trips = bound.and_then(|trips| self.int(trips)).and_then(|n| u128::try_from(n).ok());
-                self.loops.push(trips);
-                self.block(body);
-                self.loops.pop();
+                self.loop_body(trips, None, false, body);
             }
             StmtKind::Return(value) => value.iter().for_each(|value| self.value(value, None)),
             StmtKind::Probe(values) => values.iter().for_each(|value| self.value(value, None)),
-            StmtKind::Assert { cond, .. } => self.value(cond, None),
+            StmtKind::Assert { cond, text } => {
+                self.value(cond, None);
+                self.assertion(cond, text.as_deref());
+            }
             StmtKind::Break | StmtKind::Continue | StmtKind::Broken { .. } => {}
         }
         self.live.truncate(n_live);
@@ -302,10 +364,63 @@ impl<'a> Meter<'a, '_> {
         if let Some(n) = self.pipelined(iter) {
             self.n_instances = self.n_instances.saturating_mul(n.max(1));
         }
-        self.loops.push(trips);
-        self.block(body);
-        self.loops.pop();
+        let walk = self.walk(iter);
+        // A walk has a tile.
+        let is_walk = matches!(self.checked.types.of(iter.id), Some(Type::Walk(_)));
+        self.loop_body(trips, walk, is_walk || trips.is_some_and(|trips| trips > 0), body);
         self.n_instances = outer;
+    }
+
+    fn loop_body(&mut self, trips: Option<u128>, walk: Option<(u64, u64)>, is_certain: bool, body: &'a Block) {
+        self.loops.push(trips);
+        self.walks.push(walk);
+        self.branches += u32::from(!is_certain);
+        self.block(body);
+        self.branches -= u32::from(!is_certain);
+        self.walks.pop();
+        self.loops.pop();
+    }
+
+    /// The elements that a walk reaches, one a PE. Not known of tokens, blocks, strides and grids.
+    fn walk(&self, iter: &Expr) -> Option<(u64, u64)> {
+        let Type::Walk(Some(tensor)) = self.checked.types.of(iter.id)? else { return None };
+        let Layout::Named("Planar" | "Packed", extents) = &tensor.layout else { return None };
+        let mut of = iter;
+        while let ExprKind::Method { recv, name, .. } = &of.kind {
+            if matches!(name.name.as_str(), "block" | "stride" | "grid") {
+                return None;
+            }
+            of = recv;
+        }
+        match extents.as_slice() {
+            [_, rows, cols] => Some((self.extent(rows)?, self.extent(cols)?)),
+            _ => None,
+        }
+    }
+
+    /// An assertion that runs for certain and is about constants alone.
+    fn assertion(&mut self, cond: &'a Expr, text: Option<&str>) {
+        if self.branches == 0 && matches!(self.consts.eval(cond), Ok(Value::Bool(false))) {
+            let said = text.map_or_else(|| crate::print::print_expr(cond), str::to_owned);
+            let message = format!("instance `{}`: assertion failed: {said}", self.instance);
+            let diag = Diag::new(Code::FailedAssert, self.place, message)
+                .note_at(cond.span, format!("`{}` is false", crate::print::print_expr(cond)));
+            let values: Vec<String> = self.named_in(cond).map(|(name, value)| format!("`{name}` is {value}")).collect();
+            self.diags.push(values.into_iter().fold(diag, Diag::note));
+        }
+    }
+
+    /// The const parameters in an expression, with their values.
+    fn named_in(&self, expr: &Expr) -> impl Iterator<Item = (String, i128)> {
+        let mut found = std::collections::BTreeMap::new();
+        super::sub_exprs(expr, &mut |e| {
+            if let ExprKind::Path(path) = &e.kind
+                && let Some(value) = self.env.get(&path.text())
+            {
+                found.insert(path.text(), *value);
+            }
+        });
+        found.into_iter()
     }
 
     fn pipelined(&mut self, iter: &'a Expr) -> Option<u64> {
@@ -361,14 +476,23 @@ impl<'a> Meter<'a, '_> {
             ExprKind::Block(block) => self.block(block),
             ExprKind::If { cond, then, otherwise } => {
                 self.value(cond, None);
+                let is_mask = u32::from(matches!(self.checked.types.of(cond.id), Some(Type::Pe(_))));
+                (self.masks, self.branches) = (self.masks + is_mask, self.branches + 1);
                 self.block(then);
                 otherwise.iter().for_each(|branch| self.value(branch, name));
+                (self.masks, self.branches) = (self.masks - is_mask, self.branches - 1);
             }
             ExprKind::Method { recv, name: method, args, .. } => {
                 self.value(recv, name);
                 args.iter().for_each(|arg| self.value(arg, None));
-                if matches!(method.name.as_str(), "fetch" | "fill") {
-                    self.made(expr, name, &method.name);
+                match method.name.as_str() {
+                    "fetch" | "fill" => self.made(expr, name, &method.name),
+                    "scatter" if self.masks == 0 => {
+                        if let Some((rows, cols)) = self.walks.iter().rev().find_map(|walk| *walk) {
+                            self.needs.unmasked.push(Unmasked { span: method.span, rows, cols });
+                        }
+                    }
+                    _ => {}
                 }
             }
             ExprKind::Call { callee, args } => {

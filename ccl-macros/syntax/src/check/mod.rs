@@ -13,9 +13,11 @@ mod walk;
 use crate::ast::Module;
 use crate::diag::Diags;
 
-pub use budget::{Budget, Peak, check_budget};
+pub use budget::{Budget, Buffer, Most, Needs, Unmasked, check_budget, measure};
 pub use consts::Instance;
+pub(crate) use names::is_kernel;
 pub use names::{Def, Names};
+pub(crate) use walk::{exprs, paths, sub_exprs};
 
 /// What was found out about a module.
 #[derive(Clone, Debug, Default)]

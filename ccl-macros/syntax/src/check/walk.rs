@@ -3,9 +3,25 @@
 use crate::ast::*;
 
 /// Calls `visit` with every expression of a block.
-pub(super) fn exprs<'a>(block: &'a Block, visit: &mut impl FnMut(&'a Expr)) {
-    let mut open: Vec<&'a Expr> = Vec::new();
-    let mut blocks = vec![block];
+pub(crate) fn exprs<'a>(block: &'a Block, visit: &mut impl FnMut(&'a Expr)) {
+    walk(Vec::new(), vec![block], visit);
+}
+
+/// Calls `visit` with an expression and every one inside it.
+pub(crate) fn sub_exprs<'a>(expr: &'a Expr, visit: &mut impl FnMut(&'a Expr)) {
+    walk(vec![expr], Vec::new(), visit);
+}
+
+/// Calls `visit` with every path in an expression of a block; those of types are left out.
+pub(crate) fn paths<'a>(block: &'a Block, visit: &mut impl FnMut(&'a Path)) {
+    exprs(block, &mut |expr| {
+        if let ExprKind::Path(path) | ExprKind::Call { callee: path, .. } = &expr.kind {
+            visit(path);
+        }
+    });
+}
+
+fn walk<'a>(mut open: Vec<&'a Expr>, mut blocks: Vec<&'a Block>, visit: &mut impl FnMut(&'a Expr)) {
     loop {
         if let Some(expr) = open.pop() {
             visit(expr);

@@ -1,26 +1,51 @@
-//! What the macro emits. For now the diagnostics; the native body, the encoded tree, the signature and the checks of each
-//! instance follow when types are known.
+//! What the macro emits: for each function the native body and, beside it, a type of the same name that leads to the tree of the
+//! block and to the function's signature; for each kernel its parameters and entries; for each instance a constant and its
+//! checks. What it says about faults is a `compile_error!` at the user's token.
+//!
+//! Rewrites are the table of `ccl_runtime::__rt`. Tokens of the user keep their spans, so that what rustc says falls on them.
+//! `item.rs` has functions, constants and imports, `ty.rs` types and paths, `body.rs` statements, `expr.rs` expressions,
+//! `linked.rs` the type beside a function, `kernel.rs` what kernels have in addition, `instance.rs` instances.
+//!
+//! A function with a finding keeps its signature, so that nothing else breaks, and loses its body but for rust-analyzer, which
+//! completes in it. One whose signature has a finding is dropped.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+mod body;
+mod expr;
+mod instance;
+mod item;
+mod kernel;
+mod linked;
+mod ty;
 
-use crate::check::check;
+use proc_macro2::{Delimiter, Ident, Literal, Span as CompilerSpan, TokenStream, TokenTree};
+use quote::quote;
+
+use crate::ast::*;
+use crate::check::{Checked, check};
 use crate::code::Code;
-use crate::diag::Diags;
+use crate::diag::{Diag, Diags};
 use crate::parse_tokens;
+use crate::source::{Source, Span};
 
-/// Expands the body of `ccl! { .. }`: nothing for nothing, a `compile_error!` at the user's token for each finding.
+/// Expands the body of `ccl! { .. }`: nothing for nothing, a `compile_error!` at the user's token for each finding, and what is
+/// sound as native Rust.
 pub fn expand(tokens: TokenStream) -> TokenStream {
     let mut diags = Diags::default();
     let (module, source) = parse_tokens(tokens, &mut diags);
-    check(&module, &mut diags);
-    diags.to_compile_errors(&source)
+    let checked = check(&module, &mut diags);
+    let measured = instance::measured(&module, &checked, &mut diags);
+    let found = diags.take();
+    let errors = found.iter().map(|diag| diag.to_compile_error(&source));
+    let cx = Cx { module: &module, source: &source, checked: &checked, found: &found };
+    let items = cx.items(&measured);
+    quote! { #(#errors)* #items }
 }
 
 /// Expands `mod name { .. }` under `#[ccl]`: the module stays, its body is what [`expand`] makes of it.
 pub fn expand_mod(tokens: TokenStream) -> TokenStream {
     let mut trees: Vec<TokenTree> = tokens.into_iter().collect();
     let is_mod = trees.iter().any(|tree| matches!(tree, TokenTree::Ident(word) if word == "mod"));
-    let span = trees.first().map_or_else(proc_macro2::Span::call_site, TokenTree::span);
+    let span = trees.first().map_or_else(CompilerSpan::call_site, TokenTree::span);
     match trees.last_mut() {
         Some(TokenTree::Group(group)) if is_mod && group.delimiter() == Delimiter::Brace => {
             let mut body = proc_macro2::Group::new(Delimiter::Brace, expand(group.stream()));
@@ -34,4 +59,63 @@ pub fn expand_mod(tokens: TokenStream) -> TokenStream {
             quote::quote_spanned! { span => ::core::compile_error! { #message } }
         }
     }
+}
+
+/// What all of the expansion knows.
+#[derive(Clone, Copy)]
+struct Cx<'a> {
+    module: &'a Module,
+    source: &'a Source,
+    checked: &'a Checked,
+    found: &'a [Diag],
+}
+
+/// What may be emitted of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Health {
+    Sound,
+    /// The body has findings.
+    BrokenBody,
+    /// The signature has.
+    BrokenSignature,
+}
+
+impl Cx<'_> {
+    /// The user's own span: for what rustc may complain about.
+    fn user(&self, span: Span) -> CompilerSpan {
+        self.source.compiler_spans(span).0
+    }
+    /// The span of what no user has written: placed there, with names of its own.
+    fn glue(&self, span: Span) -> CompilerSpan {
+        self.user(span).resolved_at(CompilerSpan::mixed_site())
+    }
+    fn ident(&self, ident: &crate::ast::Ident) -> Ident {
+        word(&ident.name, self.user(ident.span))
+    }
+    fn string(&self, text: &str, span: Span) -> Literal {
+        let mut literal = Literal::string(text);
+        literal.set_span(self.user(span));
+        literal
+    }
+
+    fn health(&self, item: &Item, function: &Fn) -> Health {
+        let body = function.body.span.start;
+        let inside = self.found.iter().map(|d| d.span.start).filter(|at| item.span.start <= *at && *at < item.span.end);
+        let (mut health, mut unknown) = (Health::Sound, false);
+        for at in inside {
+            health = if at < body { Health::BrokenSignature } else { Health::BrokenBody };
+            if health == Health::BrokenSignature {
+                return health;
+            }
+        }
+        crate::check::paths(&function.body, &mut |path| {
+            unknown |= matches!(self.checked.names.of(path), Some(crate::check::Def::Unknown));
+        });
+        if unknown { Health::BrokenBody } else { health }
+    }
+}
+
+/// An identifier or a keyword that begins a path.
+fn word(name: &str, span: CompilerSpan) -> Ident {
+    Ident::new(name, span)
 }

@@ -99,7 +99,7 @@ impl Parser<'_> {
             }
             Some(word) if self.is_inner_item(word) => return Err(self.refuse(Refused::InnerItem)),
             Some("probe" | "assert") if self.is_macro() => self.macro_stmt()?,
-            Some(name) if self.is_macro() => return Err(self.unknown_macro(name)),
+            Some(name) if self.is_macro() && !KEYWORDS.contains(&name) => return Err(self.unknown_macro(name)),
             _ => return self.expr_line(start, attrs),
         };
         let span = start.to(self.last_span());

@@ -188,7 +188,8 @@ pub(crate) fn from_stream(stream: TokenStream) -> (Vec<Token>, Source) {
     }
     join(&mut out.tokens);
     let name = out.spans.first().map(proc_macro2::Span::file).unwrap_or_default();
-    (out.tokens, Source { name, text: None, tokens: out.spans })
+    let is_bracket = out.tokens.iter().map(|t| matches!(t.kind, Kind::Open { .. } | Kind::Close(_))).collect();
+    (out.tokens, Source { name, text: None, tokens: out.spans, is_bracket })
 }
 
 #[derive(Default)]

@@ -185,14 +185,22 @@ fn generic_arg(arg: &GenericArg) -> Doc {
         GenericArg::Ty(of) => ty(of),
         GenericArg::Infer(_) => text("_"),
         GenericArg::Const(value) => {
-            let is_number = |e: &Expr| matches!(e.kind, ExprKind::Lit(Lit::Int { .. }));
-            let bare = match &value.kind {
-                ExprKind::Lit(Lit::Int { .. } | Lit::Bool(_)) => true,
-                ExprKind::Unary { op: UnOp::Neg, arg } => is_number(arg),
-                _ => false,
-            };
-            if bare { expr(value) } else { cat([text("{ "), expr(value), text(" }")]) }
+            if is_bare_arg(value) {
+                expr(value)
+            } else {
+                cat([text("{ "), expr(value), text(" }")])
+            }
         }
+    }
+}
+
+/// Whether a constant stands as a generic argument without braces.
+pub(crate) fn is_bare_arg(value: &Expr) -> bool {
+    let is_number = |e: &Expr| matches!(e.kind, ExprKind::Lit(Lit::Int { .. }));
+    match &value.kind {
+        ExprKind::Lit(Lit::Int { .. } | Lit::Bool(_)) => true,
+        ExprKind::Unary { op: UnOp::Neg, arg } => is_number(arg),
+        _ => false,
     }
 }
 
@@ -477,7 +485,7 @@ fn chain(value: &Expr, first: bool) -> Doc {
     group(cat(docs))
 }
 
-fn lit_text(lit: &Lit) -> String {
+pub(crate) fn lit_text(lit: &Lit) -> String {
     match lit {
         Lit::Bool(value) => value.to_string(),
         Lit::Float(text) => text.clone(),

@@ -35,7 +35,7 @@ ccl! {
                 let mut scores = Lrm::<i32, K>::new();
                 let mut stream = broadcast(keys);
                 for k in 0..K {
-                    scores[k] = mac(query, stream.take::<1>()).get(0);
+                    scores[k] = (stream.bias::<1>() + mac(query, stream.take::<1>())).get(0);
                 }
                 #[tap("scores")]
                 softmax(&scores, score_scale, &mut p);
@@ -45,7 +45,8 @@ ccl! {
             {
                 let mut stream = broadcast(values);
                 for d in (0..D).step_by(4) {
-                    out[d..d + 4] = requant(mac(p, stream.take::<4>()), value_scale, HalfEven, Saturate);
+                    let acc = stream.bias::<4>() + mac(p, stream.take::<4>());
+                    out[d..d + 4] = requant(acc, value_scale, HalfEven, Saturate);
                 }
             }
             residual::<D>(&mut out, &skipped.wait());

@@ -18,12 +18,12 @@ ccl! {
         for t in patches.tiles() {
             let mut weights = broadcast(w);
             for o in (0..CO).step_by(4) {
-                let mut acc = Acc::<4>::zero();
+                let mut acc = weights.bias::<4>();
                 // Chunks of 64 channels land while the chunk before is multiplied.
                 for c in patches.at(t).chunks::<64>().pipelined(2) {
                     acc += mac(c.fetch::<Lrm<i8, 64>>().wait(), weights.take::<4>());
                 }
-                y.at(t).channels(o).store(requant(acc + weights.bias::<4>(), scale, HalfEven, Saturate));
+                y.at(t).channels(o).store(requant(acc, scale, HalfEven, Saturate));
             }
         }
     }

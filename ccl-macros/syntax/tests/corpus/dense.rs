@@ -14,7 +14,7 @@ ccl! {
             let a = t.fetch::<Lrm<i8, CI>>().wait();
             let mut weights = broadcast(w);
             for o in (0..CO).step_by(16) {
-                let acc = mac(a, weights.take::<16>()) + weights.bias::<16>();
+                let acc = weights.bias::<16>() + mac(a, weights.take::<16>());
                 y.at(t).channels(o).store(requant(acc, scale, HalfEven, Saturate));
             }
         }

@@ -4,15 +4,16 @@ use ccl_runtime::ccl;
 ccl! {
     /// Layer norm of `C` channels in every PE.
     /// # Units
-    /// `per_channel` is `1 / C`. The mean and the variance have 16 fraction bits, 1/sigma 24; gamma and beta 20.
+    /// `per_channel` is `1 / C`; `gamma_beta` has them in turn. The mean and the variance have 16 fraction bits, 1/sigma 24; gamma and beta 20.
     #[kernel(reference = golden::layer_norm)]
-    pub fn layer_norm<const C: usize, const H: usize, const W: usize>(
+    pub fn layer_norm<const C: usize, const H: usize, const W: usize, const PARAMETERS: usize>(
         x: &Ocm<i8, Packed<C, H, W>>,
-        gamma_beta: &Ocm<i32, Vector<C>>,
+        gamma_beta: &Ocm<i32, Vector<PARAMETERS>>,
         y: &mut Ocm<i8, Packed<C, H, W>>,
         per_channel: Fx<24>,
         out: Scale,
     ) {
+        assert!(PARAMETERS == 2 * C, "a gamma and a beta for each channel");
         for t in x.tiles().pipelined(2) {
             let a = t.fetch::<Lrm<i8, C>>().wait();
             let mut sum = splat(0i32);
@@ -38,7 +39,7 @@ ccl! {
     }
 
     #[instance(target = QC_U)]
-    pub const NORM_STAGE1: Kernel = layer_norm::<32, 64, 128>;
+    pub const NORM_STAGE1: Kernel = layer_norm::<32, 64, 128, 64>;
     #[instance(target = QC_U)]
-    pub const NORM_STAGE4: Kernel = layer_norm::<256, 8, 16>;
+    pub const NORM_STAGE4: Kernel = layer_norm::<256, 8, 16, 512>;
 }

@@ -11,11 +11,11 @@ ccl! {
     ) {
         assert!(HO == div_ceil(H, 2) && WO == div_ceil(W, 2), "stride 2 halves both extents");
         for t in y.tiles().chunks::<1>().pipelined(2) {
-            let corner = x.at(t);
+            let centre = x.at(t).stride(2);
             let mut best = splat(LOWEST);
             for dy in -1..=1 {
                 for dx in -1..=1 {
-                    let tap = corner.tap(dy, dx);
+                    let tap = centre.tap(dy, dx);
                     let v = tap.fetch::<Lrm<i8, 1>>().wait();
                     // The border is zero, which is no neutral element here.
                     best = max(best, select(tap.inside(), v[0], splat(LOWEST)));

@@ -1,5 +1,5 @@
 //! 1x1 convolution: the plain case, and the attribute form of the same language.
-use ccl_runtime::{QC_U, ccl};
+use ccl_runtime::attr::ccl;
 
 #[ccl]
 pub mod kernels {
@@ -7,7 +7,7 @@ pub mod kernels {
 
     /// 1x1 convolution with a per-tensor requantisation.
     /// # Shapes
-    /// `x: [CI, H, W]`, `w: [CO, CI]` with `[CO]` biases, in stream order; `y: [CO, H, W]`; all in OCM, packed.
+    /// `x: [CI, H, W]`, `w: [CO]` biases with `[CO, CI]`, in stream order; `y: [CO, H, W]`; all in OCM, packed.
     #[kernel(reference = golden::pointwise)]
     pub fn pointwise<const CI: usize, const CO: usize, const H: usize, const W: usize>(
         x: &Ocm<i8, Packed<CI, H, W>>,
@@ -19,7 +19,7 @@ pub mod kernels {
             let a = t.fetch::<Lrm<i8, CI>>().wait();
             let mut weights = broadcast(w);
             for o in (0..CO).step_by(4) {
-                let acc = mac(a, weights.take::<4>()) + weights.bias::<4>();
+                let acc = weights.bias::<4>() + mac(a, weights.take::<4>());
                 y.at(t).channels(o).store(requant(acc, scale, HalfEven, Saturate));
             }
         }

@@ -16,7 +16,7 @@ fn peaks_of_the_corpus() {
                 let peak =
                     ccl_syntax::check_budget(&block.module, &checked, instance, MACHINE, &mut diags).expect(&name);
                 all +=
-                    &format!("{name} {}: {} bytes a PE, {} on chip\n", instance.name, peak.lrm_bytes, peak.ocm_bytes);
+                    &format!("{name} {}: {} bytes a PE, {} on chip\n", instance.name, peak.lrm.bytes, peak.ocm.bytes);
             }
         }
         all += &diags.render(&file.source);
@@ -32,7 +32,7 @@ fn the_live_buffers_are_listed_with_their_lines() {
     let file = ccl_syntax::parse_file("softmax.rs", &text, &mut diags);
     let module = &file.blocks[0].module;
     let checked = ccl_syntax::check(module, &mut diags);
-    let small = Budget { lrm_bytes: 1_000, ocm_bytes: 1 << 20 };
+    let small = Budget { lrm_bytes: 1_000, ocm_bytes: 1 << 20, ..MACHINE };
     ccl_syntax::check_budget(module, &checked, &checked.instances[0], small, &mut diags);
     insta::assert_snapshot!("over_budget", diags.render(&file.source));
 }
@@ -59,7 +59,7 @@ fn accumulators_count_trips() {
         format!(
             "#[kernel]\nfn k<const N: usize, const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>, w: &Ocm<i8, Stream<4, C>>) {{\n    for t in \
              x.tiles() {{\n        let a = t.fetch::<Lrm<i8, C>>().wait();\n        let mut weights = broadcast(w);\n        let mut \
-             acc = Acc::<4>::zero();\n        for i in 0..N {{\n            acc += mac(a, weights.take::<4>());\n        }}\n        \
+             acc = weights.bias::<4>();\n        for i in 0..N {{\n            acc += mac(a, weights.take::<4>());\n        }}\n        \
              probe!(acc.get(0));\n    }}\n}}\n#[instance(target = QC_U)]\nconst K: Kernel = k::<{trips}, 1024>;\n"
         )
     };
@@ -80,7 +80,7 @@ fn any_graph_of_calls_ends() {
         let (module, _) = ccl_syntax::parse_items("k.rs", &format!("{text}{last}"), &mut diags);
         let checked = ccl_syntax::check(&module, &mut diags);
         let peak = ccl_syntax::check_budget(&module, &checked, &checked.instances[0], MACHINE, &mut diags);
-        assert_eq!(peak.map(|peak| peak.lrm_bytes), Some(0));
+        assert_eq!(peak.map(|peak| peak.lrm.bytes), Some(0));
         assert_eq!(diags.take().len(), usize::from(last.contains("f0")));
     }
 }

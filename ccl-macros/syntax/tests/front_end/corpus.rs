@@ -72,7 +72,10 @@ fn the_macro_sees_the_same_tree() {
             let (module, source) = ccl_syntax::parse_tokens(tokens.clone(), &mut diags);
             assert_eq!(diags.render(&source), "", "{name}");
             assert_eq!(module.items, block.module.items, "{name}");
-            assert_eq!(ccl_syntax::expand(tokens).to_string(), "", "{name}");
+            let expanded = ccl_syntax::expand(tokens.clone());
+            assert!(!expanded.to_string().contains("compile_error"), "{name}");
+            assert_eq!(ccl_syntax::expand(tokens).to_string(), expanded.to_string(), "{name}");
+            syn::parse2::<Items>(expanded).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
     }
 }
@@ -132,6 +135,40 @@ fn every_prefix_of_the_tokens_parses_and_broken_ones_are_reported() {
     }
     println!("{n_prefixes} prefixes, {n_broken} broken");
     assert!(n_broken > n_prefixes / 2);
+}
+
+#[test]
+fn every_prefix_of_the_tokens_expands_to_rust() {
+    let mut n_prefixes = 0;
+    for (name, text) in corpus() {
+        let file = parse_file(&name, &text);
+        for tokens in block_tokens(&file) {
+            let mut last = String::new();
+            for length in 0.. {
+                let mut left = length;
+                let short = prefix(&tokens, &mut left);
+                if left > 0 {
+                    break;
+                }
+                n_prefixes += 1;
+                let expanded = ccl_syntax::expand(short.clone());
+                let text = expanded.to_string();
+                // Reading and checking it again takes longer than the expansion, so one in seven must do.
+                if length % 7 == 0 {
+                    assert_eq!(ccl_syntax::expand(short.clone()).to_string(), text, "{name}: {length} tokens");
+                    syn::parse2::<Items>(expanded).unwrap_or_else(|error| panic!("{name}: {error} in\n{short}"));
+                    let mut diags = Diags::default();
+                    let (module, _) = ccl_syntax::parse_tokens(short, &mut diags);
+                    ccl_syntax::check(&module, &mut diags);
+                    let is_broken = !diags.take().is_empty();
+                    assert_eq!(text.contains(":: core :: compile_error !"), is_broken, "{name}: {length} tokens");
+                }
+                last = text;
+            }
+            assert!(!last.contains("compile_error"), "{name}: the whole block is sound");
+        }
+    }
+    println!("{n_prefixes} prefixes");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod budget;
 mod corpus;
 mod diagnostics;
 mod docs;
+mod expansion;
 mod limits;
 mod mutation;
 mod random;

@@ -37,8 +37,8 @@ pub fn check(text: &str) -> (Vec<Diag>, Source) {
     (diags.take(), source)
 }
 
-/// A machine with 4 kB in each PE and 8 MB on the chip.
-pub const MACHINE: Budget = Budget { lrm_bytes: 4 << 10, ocm_bytes: 8 << 20 };
+/// A machine with 4 kB in each of 32 x 32 PEs and 8 MB on the chip.
+pub const MACHINE: Budget = Budget { lrm_bytes: 4 << 10, ocm_bytes: 8 << 20, array: (32, 32) };
 
 /// The findings of items, rendered.
 pub fn rendered(text: &str) -> String {

@@ -195,7 +195,7 @@ fn every_rule_has_one_error_and_is_mended() {
 #[test]
 fn four_mistakes_of_type_are_four_errors() {
     let text = "
-#[kernel]
+#[inline]
 pub fn k<const C: usize>(x: &Ocm<i8, Packed<C, 32, 32>>, y: &mut Ocm<i8, Packed<C, 32, 32>>, n: Q<Fx<8>>) {
     for t in x.tiles() {
         let a = t.fetch::<Lrm<i8, C>>();
@@ -239,6 +239,8 @@ fn what_rust_takes_is_taken() {
     assert_eq!(rendered(text), "");
     let wrong = text.replace("return 2;", "probe!(2);");
     assert!(rendered(&wrong).contains("the result of `f`: expected `i32`, found `()`"), "{}", rendered(&wrong));
+    // A negated condition in parentheses is no call of a macro `if`.
+    assert_eq!(rendered("fn f(c: bool) {\n    if !(c && c) {}\n    while !(c) {\n        return;\n    }\n}\n"), "");
     // What a function from outside takes is for rustc to say.
     assert_eq!(rendered("fn f() {\n    golden::g(&mut Lrm::new(), (Acc::zero(), 1));\n}\n"), "");
 }

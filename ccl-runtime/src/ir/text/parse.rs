@@ -594,12 +594,12 @@ impl Parser {
             Tok::Word(w) if w == "set" => {
                 self.next();
                 let place = self.place();
-                let id = self.id("a variable", |t| matches!(t, Type::Var(_) | Type::ScalarVar))?;
+                let id = self.id("a variable or flow", |t| matches!(t, Type::Var(_) | Type::ScalarVar | Type::Flow))?;
                 self.expect("=")?;
-                if self.func.ty(id) == Type::ScalarVar {
-                    self.scalar_value(Place::ScalarVar(id), place)?
-                } else {
-                    self.array_value(Place::Dst(Dst::Var(id)), place)?
+                match self.func.ty(id) {
+                    Type::ScalarVar => self.scalar_value(Place::ScalarVar(id), place)?,
+                    Type::Flow => self.restart(id)?,
+                    _ => self.array_value(Place::Dst(Dst::Var(id)), place)?,
                 }
             }
             Tok::Word(w) => {
@@ -725,6 +725,7 @@ impl Parser {
                 let walk = Box::new(self.walk(out)?);
                 OpKind::Flow { out, dst: self.define(name, Type::Flow), walk }
             }
+            "flow.idle" => OpKind::Idle { dst: self.define(name, Type::Flow) },
             "bcast" => {
                 let (buf, at) = self.buffer("an on-chip buffer", |t| matches!(t, Type::Ocm(_)))?;
                 let (n0, step0) = self.stride()?;
@@ -780,6 +781,14 @@ impl Parser {
                 }
             }
         })
+    }
+
+    fn restart(&mut self, flow: Id) -> Result<OpKind> {
+        let out = self.eat_word("flow.out");
+        if !out {
+            self.expect_word("flow.in")?;
+        }
+        Ok(OpKind::Restart { out, flow, walk: Box::new(self.walk(out)?) })
     }
 
     fn stride(&mut self) -> Result<(u32, i32)> {

@@ -287,6 +287,11 @@ impl Printer<'_> {
                 p!(self, "{}.{shape} {acc}[{at}], {a}, {stream}", width.word())
             }
             Flow { out, dst, walk } => self.flow(*out, *dst, walk),
+            Idle { dst } => p!(self, "{} = flow.idle", self.id(*dst)),
+            Restart { out, flow, walk } => {
+                p!(self, "set ");
+                self.flow(*out, *flow, walk);
+            }
             Bcast { dst, buf, at, n0, step0, n1, step1 } => {
                 p!(self, "{} = bcast {}[{}] ({n0}: {step0})", self.id(*dst), self.id(*buf), self.sval(*at));
                 if *n1 != 1 || *step1 != 0 {

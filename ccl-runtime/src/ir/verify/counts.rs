@@ -1,6 +1,6 @@
 //! What is counted through constant loops: words taken from streams, instances of rings.
 
-use super::{Ring, Stream, Verifier};
+use super::{Flight, Ring, Stream, Verifier};
 use crate::ir::types::*;
 
 impl Verifier<'_> {
@@ -36,7 +36,7 @@ impl Verifier<'_> {
 
     pub(super) fn ring_op(&mut self, flow: Id, what: &OpKind) {
         let name = self.name(flow);
-        if self.wheres + self.uncounted > 0 {
+        if self.wheres > 0 || !self.reaches(flow) {
             return self.say("instances of a ring change under a condition or in a loop without a constant count");
         }
         let Some(i) = self.flights.iter().position(|f| f.token == flow) else {
@@ -122,6 +122,40 @@ impl Verifier<'_> {
             if !out && block == self.block && total == ring.total && !ring.held {
                 self.flights.remove(i);
             }
+        }
+    }
+
+    /// Remembers where a flow's token is defined.
+    pub(super) fn own(&mut self, token: Id) {
+        self.owners.insert(token, (self.block, self.uncounted));
+    }
+
+    /// Whether only counted loops are between here and the definition of a flow's token.
+    pub(super) fn reaches(&self, token: Id) -> bool {
+        self.owners.get(&token).is_some_and(|(_, uncounted)| *uncounted == self.uncounted)
+    }
+
+    /// Transfers in flight that have no ring, in the order of their tokens.
+    pub(super) fn carried(&self) -> Vec<Flight> {
+        let mut list: Vec<Flight> = self.flights.iter().filter(|f| f.ring.is_none()).cloned().collect();
+        list.sort_by_key(|f| f.token);
+        list
+    }
+
+    /// Says what only a loop's later trips do wrong: errors from `first` on. What a trip leaves in flight is what it found.
+    pub(super) fn later_trips(&mut self, first: usize, found: &[Flight]) {
+        let again = self.errors.split_off(first);
+        for mut e in again.into_iter().filter(|e| !self.errors.contains(e)).collect::<Vec<_>>() {
+            e.message = format!("in the second trip of a loop around it: {}", e.message);
+            self.errors.push(e);
+        }
+        let left = self.carried();
+        let differs = |f: &&Flight| !found.contains(f) || !left.contains(f);
+        if self.errors.len() == first
+            && let Some(f) = found.iter().chain(&left).find(differs)
+        {
+            let name = self.name(f.token);
+            self.say(format!("a trip begins and ends with {name} in different states"));
         }
     }
 }

@@ -7,7 +7,8 @@
 //! 2. *Formats*: what is assigned to a value fits the range that its format promises.
 //! 3. *Bounds*: indices of local buffers, tables and accumulators, by intervals of scalars; the alignment of what a MAC or a
 //!    wider view reads; the on-chip bytes of flows, streams, scalar loads, random accesses and DMA, each with its alignment.
-//! 4. *Tokens*: a transfer is waited for exactly once, in the block that starts it; streams are consumed to the last word in
+//! 4. *Tokens*: a transfer is waited for exactly once, in the block that starts it. A flow without a ring may also be waited for
+//!    and started again in counted loops inside the block of its token, if the trips of each begin and end alike; streams are consumed to the last word in
 //!    the block that starts them, in the order of their starts, a MAC at an entry's beginning.
 //! 5. *Hazards*: what lands is neither read nor written, what leaves is not written, before the wait; of two transfers that
 //!    share a buffer in on-chip or external memory at the same time both only read.
@@ -128,7 +129,7 @@ fn recursive(m: &Module, f: &Func, path: &mut Vec<String>) -> bool {
 }
 
 /// A transfer under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Flight {
     token: Id,
     block: usize,
@@ -169,6 +170,8 @@ struct Verifier<'a> {
     defined: Vec<bool>,
     ever: Vec<bool>,
     flights: Vec<Flight>,
+    /// Flows' tokens: the block that defines them, and how many uncounted loops and branches are around it.
+    owners: HashMap<Id, (usize, u32)>,
     streams: Vec<Stream>,
     /// MAC steps seen, to know whether a loop has one.
     macs: u64,
@@ -195,6 +198,7 @@ impl<'a> Verifier<'a> {
             defined: vec![false; f.values.len()],
             ever: vec![false; f.values.len()],
             flights: Vec::new(),
+            owners: HashMap::new(),
             streams: Vec::new(),
             macs: 0,
             block: 0,
@@ -643,7 +647,12 @@ impl<'a> Verifier<'a> {
                 self.elem(a, len, align, false);
                 self.take(*stream, 4 * width.weight_bytes() as u64, true);
             }
-            Flow { out, dst, walk } => self.flow(*out, *dst, walk),
+            Flow { out, dst, walk } => {
+                self.flow(*out, *dst, walk);
+                self.own(*dst);
+            }
+            Idle { dst } => self.own(*dst),
+            Restart { out, flow, walk } => self.restart(*out, *flow, walk),
             Bcast { dst, buf, at, n0, step0, n1, step1 } => self.bcast(*dst, (*buf, *at), (*n0, *step0), (*n1, *step1)),
             Dma { out, dst, ocm, ocm_at, ocm_pitch, ext, ext_at, ext_pitch, bytes, rows } => {
                 if *bytes == 0 || *rows == 0 || *rows > (1 << 24) - 2 {
@@ -667,7 +676,7 @@ impl<'a> Verifier<'a> {
                     return self.say(format!("{name} is not in flight: it was waited for already"));
                 };
                 let flight = self.flights[i].clone();
-                if flight.block != self.block {
+                if flight.block != self.block && (flight.ring.is_some() || !self.reaches(*token)) {
                     let name = self.name(*token);
                     return self.say(format!("{name} was started in another block\nhelp: wait for it there"));
                 }
@@ -814,6 +823,7 @@ impl<'a> Verifier<'a> {
             self.say("a loop has fewer than 2^24 trips");
         }
         let (streams, rings, macs) = (self.streams.clone(), self.rings(), self.macs);
+        let carried = self.carried();
         if n == 0 {
             // What never runs is checked as if it ran once, and leaves nothing behind.
             let errors = self.errors.len();
@@ -824,7 +834,19 @@ impl<'a> Verifier<'a> {
             self.defined[var.0 as usize] = false;
             return;
         }
+        let (ever, flights) = (self.ever.clone(), self.flights.clone());
         self.block(body);
+        let after = self.carried();
+        if n > 1 && after != carried {
+            // Later trips find in flight what the first has left.
+            self.flights.retain(|f| f.ring.is_none());
+            self.flights.extend(flights.into_iter().filter(|f| f.ring.is_some()));
+            self.streams = streams.clone();
+            self.ever = ever;
+            let first = self.errors.len();
+            self.block(body);
+            self.later_trips(first, &after);
+        }
         let had_macs = self.macs > macs;
         self.repeat_streams(&streams, n, had_macs);
         self.repeat_rings(&rings, n);

@@ -63,6 +63,29 @@ impl Verifier<'_> {
         self.start(Flight { token, block, lrm, memory, flow: None, rau: true, ring: None });
     }
 
+    pub(super) fn restart(&mut self, out: bool, token: Id, w: &Walk) {
+        let name = self.name(token);
+        if self.f.ty(token) != Type::Flow {
+            return self.say(format!("{name} is no flow"));
+        }
+        if self.flights.iter().any(|f| f.token == token) {
+            return self.say(format!("{name} is in flight\nhelp: `wait {name}` first"));
+        }
+        if !self.reaches(token) {
+            return self.say(format!("{name} is started under a condition or in a loop without a constant count"));
+        }
+        if w.group > 0 {
+            return self.say("a flow of a ring is not started again");
+        }
+        self.flow(out, token, w);
+        // It ends in the block of its token.
+        if let (Some((block, _)), Some(flight)) = (self.owners.get(&token), self.flights.last_mut())
+            && flight.token == token
+        {
+            flight.block = *block;
+        }
+    }
+
     pub(super) fn flow(&mut self, out: bool, token: Id, w: &Walk) {
         const STEP: i64 = 1 << 24;
         for s in [w.x0, w.y0] {

@@ -34,6 +34,7 @@ pub(super) fn emit(m: &Module, target: &Target, report: &mut Report) -> Result<I
             scratch: 0,
             loops: Vec::new(),
             held: HashMap::new(),
+            varying: HashMap::new(),
             ext_base: HashMap::new(),
             regions: Vec::new(),
             error: None,
@@ -76,6 +77,8 @@ struct Emitter<'a> {
     loops: Vec<(u32, u32)>,
     /// What each descriptor register is known to hold.
     held: HashMap<u8, HashMap<Field, i32>>,
+    /// Fields that the transfers of a loop set each time, by descriptor register.
+    varying: HashMap<u8, Vec<Field>>,
     /// Offsets of constants from the start of the constants.
     ext_base: HashMap<Id, u32>,
     regions: Vec<String>,
@@ -339,7 +342,7 @@ impl Emitter<'_> {
                 let r = sreg(self.reg(*dst));
                 self.inst(Inst::SAdd { dst: r, a: sreg(CONSTANTS), b: SSrc::Imm(self.constants[name] as i32) });
             }
-            Acc { .. } | Lrm { .. } | Ocm { .. } => {}
+            Acc { .. } | Lrm { .. } | Ocm { .. } | Idle { .. } => {}
             Alu { op, dst, a, b } => self.alu(*op, dst, a, b),
             Sel { dst, cond, x, y, t, f } => {
                 self.cmp(*cond, x, y);
@@ -369,7 +372,7 @@ impl Emitter<'_> {
                     MacWidth::W16 => Inst::Mac16 { shape, acc, a },
                 });
             }
-            Flow { .. } | Bcast { .. } | Dma { .. } | Rau { .. } => self.transfer(&op.kind),
+            Flow { .. } | Restart { .. } | Bcast { .. } | Dma { .. } | Rau { .. } => self.transfer(&op.kind),
             Wait { token } => {
                 let token = self.token(*token);
                 self.inst(Inst::Wait { token, tiles: Tiles::All });

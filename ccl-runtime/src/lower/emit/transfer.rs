@@ -68,7 +68,7 @@ impl Emitter<'_> {
         let int = |v: i32| Sum { regs: Vec::new(), minus: Vec::new(), imm: v };
         let place = |e: &ElemRef| self.lrm_base(e.buf) + (e.at * e.view.bytes() as i32) as u32;
         let mut fields = match kind {
-            OpKind::Flow { walk: w, .. } => {
+            OpKind::Flow { walk: w, .. } | OpKind::Restart { walk: w, .. } => {
                 let mut fields = vec![
                     (Field::Ocm, self.on_chip(w.buf, w.at)),
                     (Field::Elem, Sum::imm(w.elem.bytes())),
@@ -204,14 +204,26 @@ impl Emitter<'_> {
                 sites.push((at, op.kind.clone()));
             }
         });
-        for (at, kind) in sites {
-            let desc = self.extra(Extra::Desc(at));
+        self.varying.clear();
+        while let Some((at, _)) = sites.first() {
+            let desc = self.extra(Extra::Desc(*at));
+            let (shared, others): (Vec<_>, Vec<_>) =
+                sites.into_iter().partition(|(at, _)| self.extra(Extra::Desc(*at)) == desc);
+            sites = others;
+            let fields: Vec<Vec<(Field, Sum)>> = shared.iter().map(|(_, kind)| self.fields(kind)).collect();
             self.clear(desc);
-            for (field, sum) in self.fields(&kind) {
-                if self.invariant(&sum, start) {
-                    self.set(desc, field, &sum);
+            let mut varying = Vec::new();
+            for field in Field::ALL {
+                let of = |list: &Vec<(Field, Sum)>| list.iter().find(|(f, _)| f == field).map(|(_, sum)| sum.clone());
+                let first = of(&fields[0]);
+                let fixed = first.as_ref().is_none_or(|sum| self.invariant(sum, start));
+                if !fixed || fields.iter().any(|list| of(list) != first) {
+                    varying.push(*field);
+                } else if let Some(sum) = first {
+                    self.set(desc, *field, &sum);
                 }
             }
+            self.varying.insert(desc, varying);
         }
     }
 
@@ -227,26 +239,31 @@ impl Emitter<'_> {
         let desc = match self.places.extra.get(&Extra::Desc(self.pos)) {
             Some(desc) => {
                 let desc = *desc;
-                let start = self.loops.first().map_or(0, |(first, _)| *first);
-                for (field, sum) in &fields {
-                    if !self.invariant(sum, start) {
-                        self.set(desc, *field, sum);
+                for field in self.varying.get(&desc).cloned().unwrap_or_default() {
+                    let sum = fields.iter().find(|(f, _)| *f == field).map_or(Sum::imm(0), |(_, sum)| sum.clone());
+                    let number = sum.regs.is_empty() && sum.minus.is_empty();
+                    let held = self.held.get(&desc).and_then(|h| h.get(&field));
+                    if !number || held != Some(&sum.imm) {
+                        self.set(desc, field, &sum);
                     }
                 }
                 desc
             }
             None => self.shared_descriptor(&fields),
         };
-        let (OpKind::Flow { dst, .. } | OpKind::Bcast { dst, .. } | OpKind::Dma { dst, .. } | OpKind::Rau { dst, .. }) =
-            kind
+        let (OpKind::Flow { dst, .. }
+        | OpKind::Restart { flow: dst, .. }
+        | OpKind::Bcast { dst, .. }
+        | OpKind::Dma { dst, .. }
+        | OpKind::Rau { dst, .. }) = kind
         else {
             panic!("no transfer: {kind:?}")
         };
         let token = self.token(*dst);
         let desc = operand::DReg::new(desc as i64).expect("descriptors are below 8");
         self.inst(match kind {
-            OpKind::Flow { out: false, .. } => Inst::FlowIn { desc, token },
-            OpKind::Flow { out: true, .. } => Inst::FlowOut { desc, token },
+            OpKind::Flow { out: false, .. } | OpKind::Restart { out: false, .. } => Inst::FlowIn { desc, token },
+            OpKind::Flow { .. } | OpKind::Restart { .. } => Inst::FlowOut { desc, token },
             OpKind::Bcast { .. } => Inst::Bcast { desc, token },
             OpKind::Dma { out: false, .. } => Inst::DmaIn { desc, token },
             OpKind::Dma { out: true, .. } => Inst::DmaOut { desc, token },

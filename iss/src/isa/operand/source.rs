@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{Acc, Dir, Lrm, Operand, OperandError, SReg, Width, bad_bits, bad_text, in_range, number, sign_extend};
+use super::{
+    Acc, Dir, Dst, Lrm, Operand, OperandError, SReg, Width, bad_bits, bad_text, in_range, number, sign_extend,
+};
 
 /// How an ALU operation reads the broadcast queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +60,14 @@ impl From<Lrm> for Src {
 impl From<Acc> for Src {
     fn from(acc: Acc) -> Self {
         Src::Acc(acc)
+    }
+}
+impl From<Dst> for Src {
+    fn from(dst: Dst) -> Self {
+        match dst {
+            Dst::Lrm(lrm) => lrm.into(),
+            Dst::Acc(acc) => acc.into(),
+        }
     }
 }
 impl From<SReg> for Src {

@@ -484,6 +484,6 @@ impl<'a> Resolver<'a, '_> {
 }
 
 /// Whether it is the type of instances.
-pub(super) fn is_kernel(ty: &Ty) -> bool {
+pub(crate) fn is_kernel(ty: &Ty) -> bool {
     matches!(&ty.kind, TyKind::Path(path) if path.as_name().is_some_and(|name| name.name == "Kernel"))
 }

@@ -1,7 +1,7 @@
 //! Types of expressions, and the rules that need them. Each function is checked once, with its const parameters as names.
 //!
 //! `ty.rs` has the types, `scheme.rs` reads the signatures of the table, `fit.rs` says what fits where, `written.rs` reads written
-//! types, `stmt.rs`, `expr.rs`, `ops.rs` and `call.rs` walk the tree, `report.rs` says what is wrong.
+//! types, `stmt.rs`, `expr.rs`, `ops.rs` and `call.rs` walk the tree, `kernel.rs` has the rules of kernels, `report.rs` says what is wrong.
 //!
 //! An expression with an error has the type [`Type::Unknown`], which fits everywhere, so that one mistake is one error. Inference
 //! is forward, within a function: literals take the type that their use gives them, everything else is known where it stands.
@@ -9,6 +9,7 @@
 mod call;
 mod expr;
 mod fit;
+mod kernel;
 mod ops;
 mod report;
 mod scheme;
@@ -68,8 +69,11 @@ pub(super) fn check(module: &Module, names: &Names, diags: &mut Diags) -> Types 
         masks: Vec::new(),
         loops: Vec::new(),
     };
-    for (_, function) in module.fns() {
+    for (item, function) in module.fns() {
         checker.function(function);
+        if item.is_kernel() {
+            checker.kernel(function);
+        }
     }
     let of = checker.types.iter().map(|(id, ty)| (*id, checker.literals.settled(ty))).collect();
     let generics = checker.generics;

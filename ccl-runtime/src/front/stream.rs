@@ -1,0 +1,307 @@
+//! Broadcast streams: which bytes have been taken, in the order of the layout and in that of the engine; what the text leaves is
+//! not broadcast.
+
+use super::cx::Cx;
+use super::error::R;
+use super::pe::stored;
+use super::value::{Affine, Lrm, Pe, Place, Val, View};
+use crate::ir::{self, Elem, Id, OpKind, SVal, Src, Type};
+use crate::kernel::ElemType;
+use crate::tensor::{Kind, Order};
+
+/// Weights in an order: biases, then weights, for the outputs of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ordered {
+    pub order: Order,
+    /// Inputs of an output.
+    pub k: usize,
+    /// Bytes of the weights of a step's outputs.
+    pub weights: u64,
+    /// Bytes of biases and weights.
+    pub group: u64,
+}
+
+/// A stream under way.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    pub id: Id,
+    /// Bytes of a weight.
+    pub elem: u64,
+    pub len: u64,
+    pub ordered: Option<Ordered>,
+    /// Bytes taken, of the tensor.
+    pub at: u64,
+    /// Bytes taken from the engine's queue.
+    pub popped: u64,
+    /// Blocks around its start.
+    pub depth: usize,
+    /// Where it is started: unit, line, column.
+    pub place: (usize, u32, u32),
+    /// Whether the engine brings biases too.
+    pub biased: bool,
+    /// Whether it has ended with its block.
+    pub over: bool,
+}
+
+impl Cx<'_> {
+    /// `broadcast(tensor)`.
+    pub(super) fn broadcast(&mut self, view: &View) -> R<Val> {
+        if !view.steps.is_empty() {
+            return self.fail("a part of a tensor is broadcast", "broadcast whole tensors: declare the part as one");
+        }
+        if view.is_external {
+            return self.fail("external memory is not broadcast", "`prefetch` it into an `Ocm` first");
+        }
+        self.land_tensor(view.buf)?;
+        let elem = view.elem.bytes() as u64;
+        let ordered = match view.kind {
+            Kind::Stream(order) => {
+                let k = view.dims[2];
+                let weights = order.weights(k) as u64 * elem;
+                Some(Ordered { order, k, weights, group: weights + order.bias_bytes() as u64 })
+            }
+            _ => None,
+        };
+        let id = self.b.value("stream", Type::Stream);
+        self.push(OpKind::Bcast { dst: id, buf: view.buf, at: SVal::Imm(0), n0: 0, step0: 16, n1: 1, step1: 0 });
+        let place = (self.frame().unit, self.span.start.line, self.span.start.col);
+        let biased = ordered.is_none() || self.learnt.biased.contains(&place);
+        let (depth, len) = (self.b.depth(), view.kind.size_bytes(view.whole, elem as usize) as u64);
+        self.streams.push(Stream { id, elem, len, ordered, at: 0, popped: 0, depth, place, biased, over: false });
+        Ok(Val::Broadcast(self.streams.len() - 1))
+    }
+
+    /// Advances a stream and the engine's queue.
+    fn advance(&mut self, s: usize, bytes: u64, popped: u64) -> R<()> {
+        let stream = &mut self.streams[s];
+        stream.at += bytes;
+        stream.popped += popped;
+        let (at, len, over) = (stream.at, stream.len, stream.over);
+        if over {
+            return self
+                .fail("a broadcast is read after the end of the block that starts it", "start it where it is read");
+        }
+        if at > len {
+            return self.fail(format!("{at} bytes are taken from a broadcast of {len}"), "take what the tensor holds");
+        }
+        if self.masks > 0 {
+            return self.fail(
+                "a broadcast is read under a condition that differs from PE to PE",
+                "read it before the `if`: it reaches all PEs",
+            );
+        }
+        Ok(())
+    }
+
+    fn lane(stream: Id, view: Elem, lane: u8, pop: bool) -> Src {
+        Src::Stream { stream, view, lane, pop }
+    }
+
+    /// The next element of so many bytes, as it lies in the low bits of a word.
+    fn pop(&mut self, s: usize, bytes: u64) -> R<Src> {
+        let (id, offset) = (self.streams[s].id, self.streams[s].popped % 4);
+        self.advance(s, bytes, bytes)?;
+        let end = offset + bytes;
+        if bytes == 4 && offset == 0 {
+            return Ok(self.copy(Self::lane(id, Elem::I32, 0, true)));
+        }
+        if end <= 4 && offset.is_multiple_of(bytes) {
+            let view = Elem::of_bytes(bytes as u32).expect("elements have 1, 2 or 4 bytes");
+            return Ok(self.copy(Self::lane(id, view, (offset / bytes) as u8, end == 4)));
+        }
+        // It lies in two words, or across a half: byte by byte.
+        let mut word = Src::Imm(0);
+        for i in 0..bytes {
+            let at = (offset + i) % 4;
+            let byte = self.copy(Self::lane(id, Elem::I8, at as u8, at == 3));
+            let byte = if i + 1 == bytes { byte } else { self.bin(ir::BinOp::And, byte, 0xff) };
+            let byte = self.bin(ir::BinOp::Shl, byte, 8 * i as i32);
+            word = if i == 0 { byte } else { self.bin(ir::BinOp::Or, word, byte) };
+        }
+        Ok(word)
+    }
+
+    /// `next::<T>()`.
+    pub(super) fn stream_next(&mut self, s: usize, elem: ElemType) -> R<Pe> {
+        if elem == ElemType::I64 {
+            let (lo, hi) = (self.pop(s, 4)?, self.pop(s, 4)?);
+            return Ok(Pe { elem, lo, hi: Some(hi), range: elem.range(), exact: true });
+        }
+        let lo = self.pop(s, elem.bytes() as u64)?;
+        let signed = elem.range().0 < 0 || elem == ElemType::Bool;
+        Ok(Pe { elem, lo, hi: None, range: elem.range(), exact: signed })
+    }
+
+    /// `fill::<Lrm<T, N>>()`.
+    pub(super) fn stream_fill(&mut self, s: usize, elem: ElemType, n: usize) -> R<Lrm> {
+        let lrm = self.new_lrm("table", elem, n)?;
+        let Place::Buffer { id: buf, .. } = lrm.place else { unreachable!("new buffers are buffers") };
+        let (bytes, stream) = ((n * elem.bytes()) as u64, self.streams[s].id);
+        if self.streams[s].popped.is_multiple_of(4) {
+            let words = (bytes / 4) as usize;
+            self.each(words, |cx, i| {
+                let place = cx.element(buf, Elem::I32, i);
+                cx.store_word(place, Self::lane(stream, Elem::I32, 0, true));
+                Ok(())
+            })?;
+            self.advance(s, bytes / 4 * 4, bytes / 4 * 4)?;
+            let (view, size) = (stored(elem), elem.bytes() as u64);
+            for i in bytes / 4 * 4 / size..bytes / size {
+                let word = self.pop(s, size)?;
+                let place = self.element(buf, view, &Affine::number(i as i64));
+                self.store_word(place, word);
+            }
+            return Ok(lrm);
+        }
+        for i in 0..n {
+            let value = self.stream_next(s, elem)?;
+            self.write(&lrm, &Affine::number(i as i64), value)?;
+        }
+        Ok(lrm)
+    }
+
+    /// Words of the queue that nobody wants.
+    fn discard(&mut self, s: usize, words: u64) -> R<()> {
+        let id = self.streams[s].id;
+        self.each(words as usize, |cx, _| {
+            cx.copy(Self::lane(id, Elem::I32, 0, true));
+            Ok(())
+        })
+    }
+
+    /// The biases of the next `n` outputs, each given to `f` as a source that is read once.
+    pub(super) fn stream_bias(
+        &mut self,
+        s: usize,
+        n: usize,
+        mut f: impl FnMut(&mut Self, usize, Src) -> R<()>,
+    ) -> R<()> {
+        if !self.streams[s].biased {
+            // Without biases the engine steps over them; with them, the kernel is begun anew.
+            self.learnt.biased.push(self.streams[s].place);
+            return Err(super::error::Stop::Restart);
+        }
+        let mut filling = 0;
+        if let Some(ordered) = self.streams[s].ordered {
+            if !self.streams[s].at.is_multiple_of(ordered.group) {
+                let done = (self.streams[s].at % ordered.group).saturating_sub(ordered.order.bias_bytes() as u64);
+                return self.fail(
+                    format!("biases are taken {done} bytes into the weights of a step's outputs"),
+                    "biases come before the weights: `let mut acc = w.bias::<N>(); acc += mac(a, w.take::<N>());`",
+                );
+            }
+            if ordered.order.outputs() != n {
+                let of = ordered.order.outputs();
+                return self.fail(format!("`bias::<{n}>` of a stream laid out for {of} outputs"), "take as many");
+            }
+            filling = (ordered.order.bias_bytes() / 4 - n) as u64;
+        } else if !self.streams[s].popped.is_multiple_of(4) {
+            return self.fail("32-bit biases that do not stand at whole words", "fill the tensor up to words");
+        }
+        let id = self.streams[s].id;
+        for i in 0..n {
+            f(self, i, Self::lane(id, Elem::I32, 0, true))?;
+        }
+        let bytes = 4 * (n as u64 + filling);
+        self.discard(s, filling)?;
+        self.advance(s, bytes, bytes)
+    }
+
+    /// Begins the weights for `n` inputs of `outputs` outputs: how many MAC steps they are.
+    pub(super) fn stream_weights(&mut self, s: usize, outputs: usize, n: usize) -> R<u64> {
+        let Some(order) = Order::of(outputs) else {
+            return self.fail(format!("`take::<{outputs}>()`"), "the MAC unit has 1, 4 or 16 outputs");
+        };
+        let stream = self.streams[s].clone();
+        let steps = n.div_ceil(order.inputs()) as u64;
+        let wanted = order.weights(n) as u64 * stream.elem.min(2);
+        if let Some(ordered) = stream.ordered {
+            if ordered.order != order {
+                let of = ordered.order.outputs();
+                return self.fail(format!("`take::<{outputs}>` of a stream laid out for {of} outputs"), "take as many");
+            }
+            if stream.at.is_multiple_of(ordered.group) {
+                // Biases that nobody took are passed over.
+                let bias = ordered.order.bias_bytes() as u64;
+                if stream.biased {
+                    self.discard(s, bias / 4)?;
+                }
+                self.advance(s, bias, if stream.biased { bias } else { 0 })?;
+            }
+            let bias = ordered.order.bias_bytes() as u64;
+            if self.streams[s].at % ordered.group + wanted > ordered.group
+                || (self.streams[s].at % ordered.group) < bias
+            {
+                let message = format!("weights of {n} more inputs, where the layout has {} an output", ordered.k);
+                return self.fail(message, "multiply as many elements as the layout has inputs");
+            }
+        }
+        if !self.streams[s].popped.is_multiple_of(16) {
+            return self.fail("weights that do not stand at multiples of 16 bytes", "fill the tensor up to 16 bytes");
+        }
+        self.advance(s, wanted, wanted)?;
+        Ok(steps)
+    }
+
+    /// What trips of a loop take after its first, when one took what was taken since `before`.
+    pub(super) fn stream_trips(&mut self, before: &[Stream], trips: u64) -> R<Result<(), u64>> {
+        for (s, old) in before.iter().enumerate() {
+            let new = self.streams[s].clone();
+            let (bytes, popped) = (new.at - old.at, new.popped - old.popped);
+            if bytes == 0 || trips == 1 {
+                continue;
+            }
+            if !popped.is_multiple_of(4) {
+                return Ok(Err(if popped.is_multiple_of(2) { 2 } else { 4 }));
+            }
+            if let Some(ordered) = new.ordered {
+                let phase = old.at % ordered.group;
+                let inside = phase > 0 && phase + bytes * trips <= ordered.group;
+                if !inside && !bytes.is_multiple_of(ordered.group) {
+                    return Ok(Err(0));
+                }
+            }
+            self.advance(s, bytes * (trips - 1), popped * (trips - 1))?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Ends the streams of a block: they bring what was taken, the rest of an entry is dropped.
+    pub(super) fn end_streams(&mut self, depth: usize) -> R<()> {
+        for s in 0..self.streams.len() {
+            if self.streams[s].depth != depth || self.streams[s].over {
+                continue;
+            }
+            let stream = self.streams[s].clone();
+            let odd = stream.popped % 4;
+            if odd > 0 {
+                self.copy(Self::lane(stream.id, Elem::I8, 3, true));
+            }
+            let words = stream.popped.div_ceil(4);
+            let mut entries = words.div_ceil(4);
+            let (mut at, mut n0, mut n1, mut step1) = (0, entries, 1, 0);
+            if let (Some(ordered), false) = (stream.ordered, stream.biased) {
+                let per_group = ordered.weights / 16;
+                n1 = entries.div_ceil(per_group.max(1)).max(1);
+                (at, n0, step1) = (ordered.order.bias_bytes() as i32, per_group, ordered.group as i32);
+                if n1 == 1 {
+                    step1 = 0;
+                }
+                entries = n0 * n1;
+            }
+            self.discard(s, entries * 4 - words)?;
+            self.streams[s].over = true;
+            let block = self.b.innermost();
+            let start = block.iter().position(|op| matches!(op.kind, OpKind::Bcast { dst, .. } if dst == stream.id));
+            let Some(start) = start else { continue };
+            if stream.popped == 0 {
+                block.remove(start);
+                continue;
+            }
+            if let OpKind::Bcast { at: a, n0: n, n1: m, step1: s1, .. } = &mut block[start].kind {
+                (*a, *n, *m, *s1) = (SVal::Imm(at), n0 as u32, n1 as u32, step1);
+            }
+        }
+        Ok(())
+    }
+}

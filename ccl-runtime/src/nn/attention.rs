@@ -1,0 +1,78 @@
+//! One head of attention: queries in the PEs, keys and values broadcast as they lie in memory. Scores never leave local memory.
+
+use ccl_runtime::ccl;
+
+ccl! {
+    use crate::nn::requantise::requantised;
+    use crate::nn::softmax::softmax_by_table;
+
+    /// The slot behind the values: what happens to the row of each query before it is stored. Here it is nothing; users fill it by a
+    /// function of the same signature with `#[stub(ccl_runtime::nn::attention::post_projection)]`.
+    #[inline]
+    pub fn post_projection<const D: usize>(projected: &mut Lrm<i8, D>) {
+        let _ = projected;
+    }
+
+    /// Scores, softmax and values of one head.
+    ///
+    /// # Shapes
+    /// `q: [N, D]`, `keys: [K, D]`, `values: [D, 1, K]`: channel by channel, so that 16 keys are 16 bytes; `y: [N, D]`; `table: [256]`
+    /// as in [`softmax`](crate::nn::softmax). `D` is a multiple of 4, `K` of 16.
+    /// # Units
+    /// `scales`: `s_q * s_k` over the step of the scores, which the table knows, and `s_p * s_v / s_y`. `steps` is `1 / s_p`.
+    /// Zero points of the probabilities and of `y`; queries, keys, values and scores have none.
+    /// # Source
+    /// `NUMERICS.md`, QLinearMatMul and "Fixed point".
+    #[kernel(reference = crate::nn::reference::attention_head)]
+    pub fn attention_head<const N: usize, const K: usize, const D: usize, const P: usize>(
+        q: &Ocm<i8, Tokens<N, D>>,
+        keys: &Ocm<i8, Tokens<K, D>>,
+        values: &Ocm<i8, Planar<D, 1, K>>,
+        table: &Ocm<i32, Vector<256>>,
+        y: &mut Ocm<i8, Tokens<N, D>>,
+        scales: (Scale, Scale),
+        steps: Fx<P>,
+        zero_points: (i32, i32),
+    ) {
+        assert!(D % 4 == 0 && K % 16 == 0, "keys and values are weights in steps of 16 bytes");
+        assert!(P + log2(K) <= 29 && P <= 22, "the sum of exponentials has 32 bits");
+        let table = broadcast(table).fill::<Lrm<i32, 256>>();
+        // What the zero point of the probabilities takes from each sum is the same for all queries.
+        let mut taken = Lrm::<i32, D>::filled(0);
+        if zero_points.0 != 0 {
+            let ones = Lrm::<i8, K>::filled(1);
+            let mut stream = broadcast(values);
+            for d in 0..D {
+                taken[d] = mac(ones, stream.take::<1>()).get(0) * zero_points.0;
+            }
+        }
+        for t in q.tiles().pipelined(2) {
+            let query = t.fetch::<Lrm<i8, D>>().wait();
+            let mut probabilities = Lrm::<i8, K>::new();
+            {
+                let mut scores = Lrm::<i8, K>::new();
+                #[region("scores")]
+                {
+                    let mut stream = broadcast(keys);
+                    for k in (0..K).step_by(4) {
+                        let acc = mac(query, stream.take::<4>());
+                        scores[k..k + 4] = requantised::<4>(acc, scales.0, 0);
+                    }
+                }
+                #[region("softmax")]
+                softmax_by_table::<K, P>(&scores, &table, steps, zero_points.0, &mut probabilities);
+            }
+            let mut out = Lrm::<i8, D>::new();
+            #[region("values")]
+            {
+                let mut stream = broadcast(values);
+                for d in 0..D {
+                    let acc = mac(probabilities, stream.take::<1>());
+                    out[d] = quantize(fx_raw::<0>(acc.get(0) - taken[d]), scales.1, zero_points.1);
+                }
+            }
+            post_projection::<D>(&mut out);
+            y.at(t).store(out);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Layer norm over channels. 1/sigma is `exp(-ln(v) / 2)`: no root, and no division by an element.
+
+use ccl_runtime::ccl;
+
+ccl! {
+    /// Fraction bits of logarithms and of 1/sigma, of normalised elements, of the mean and of output steps.
+    const L: usize = 24;
+    const N: usize = 20;
+    const M: usize = 16;
+
+    /// Layer norm of `C` channels of each pixel.
+    ///
+    /// With sums `S` and `SS`, `C * SS - S * S` is `C * C` times the variance, exact in 32 bits up to 362 channels; it has
+    /// `E` fraction bits. More channels drop its last `A` bits, and `E` is 0.
+    ///
+    /// # Shapes
+    /// `x, y: [C, H, W]`; `parameters: [2 * C]`, a gamma and a beta for each channel in turn.
+    /// # Units
+    /// Gamma is in steps of `y`, with `G` fraction bits; so is beta, with 16, and it holds the zero point of `y`. `epsilon` is that
+    /// of the operator times `C * C / (s_x * s_x)`, with `E` fraction bits, in units of `2^A`; at least one unit of its format.
+    /// # Source
+    /// `NUMERICS.md`, LayerNormalization; `MACHINE.md` section 6.
+    #[kernel(reference = crate::nn::reference::layer_norm::<G, E, A>)]
+    pub fn layer_norm<
+        const C: usize,
+        const H: usize,
+        const W: usize,
+        const PARAMETERS: usize,
+        const G: usize,
+        const E: usize,
+        const A: usize,
+    >(
+        x: &Ocm<i8, Packed<C, H, W>>,
+        parameters: &Ocm<i32, Vector<PARAMETERS>>,
+        y: &mut Ocm<i8, Packed<C, H, W>>,
+        epsilon: Fx<E>,
+    ) {
+        assert!(PARAMETERS == 2 * C, "a gamma and a beta for each channel");
+        assert!(A == 0 || E == 0, "bits are dropped or added");
+        for t in x.tiles().pipelined(2) {
+            let a = t.fetch::<Lrm<i8, C>>().wait();
+            let mut sum = splat(0i32);
+            let mut squares = splat(0i32);
+            for c in 0..C {
+                let v = a[c].widen::<i32>();
+                sum += v;
+                squares += v * v;
+            }
+            // 1/sigma in steps of x: exp((ln(C * C) - ln(C * C * variance)) / 2).
+            let count = splat(C as i32);
+            let of_squares = fx_mul::<E>(fx_raw::<A>(squares), fx_raw::<0>(count));
+            let of_sum = fx_mul::<E>(fx_raw::<A>(sum), fx_raw::<0>(sum));
+            let variance = max(of_squares - of_sum, fx_raw::<E>(splat(0))) + epsilon;
+            let logarithm = ln::<L>(fx_raw::<A>(count * count)) - ln::<L>(variance);
+            let inverse = exp::<L>(logarithm >> 1);
+            let mean = fx_div::<M>(fx_raw::<0>(sum), fx_raw::<0>(count));
+            let offset = fx_mul::<N>(mean, inverse);
+            let mut stream = broadcast(parameters);
+            for c in (0..C).step_by(4) {
+                let mut out = Lrm::<i8, 4>::new();
+                for i in 0..4 {
+                    if c + i < C {
+                        let normal = fx_mul::<N>(fx_raw::<0>(a[c + i].widen::<i32>()), inverse) - offset;
+                        let scaled = fx_mul::<M>(normal, fx_raw::<G>(stream.next::<i32>()));
+                        let steps = scaled + fx_raw::<M>(stream.next::<i32>());
+                        out[i] = steps.round(HalfUp).narrow::<i8>(Saturate);
+                    }
+                }
+                y.at(t).channels(c).store(out);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Matrix products over tokens: with weights, and of two activations, of which the second one is broadcast as it lies in memory.
+
+use ccl_runtime::ccl;
+
+ccl! {
+    use crate::nn::requantise::requantised;
+
+    /// Dense layer: `y = x * w + b`, the tokens on `ROWS_USED` x `COLS_USED` PEs.
+    ///
+    /// # Shapes
+    /// `x: [N, CI]`; `w`: `[CO]` biases with `[CO, CI]` weights in stream order; `y: [N, CO]`.
+    /// # Units
+    /// `scale` is `s_x * s_w / s_y`, `zero_point` that of `y`; that of `x` is in the biases.
+    /// # Source
+    /// `NUMERICS.md`, QGemm.
+    #[kernel(reference = crate::nn::reference::dense)]
+    pub fn dense<
+        const N: usize,
+        const CI: usize,
+        const CO: usize,
+        const ROWS_USED: usize,
+        const COLS_USED: usize,
+    >(
+        x: &Ocm<i8, Tokens<N, CI>>,
+        w: &Ocm<i8, Stream<CO, CI>>,
+        y: &mut Ocm<i8, Tokens<N, CO>>,
+        scale: Scale,
+        zero_point: i32,
+    ) {
+        for t in x.tiles().grid(ROWS_USED, COLS_USED).pipelined(2) {
+            let a = t.fetch::<Lrm<i8, CI>>().wait();
+            let mut weights = broadcast(w);
+            for o in (0..CO).step_by(4) {
+                let acc = weights.bias::<4>() + mac(a, weights.take::<4>());
+                y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_point));
+            }
+        }
+    }
+
+    /// What the zero point of the second factor takes from a row of products: `z_b * sum(a - z_a)`.
+    #[inline]
+    fn correction<const K: usize>(a: &Lrm<i8, K>, zero_points: (i32, i32, i32)) -> Q<i32> {
+        let mut sum = splat(-zero_points.0 * K as i32);
+        if zero_points.1 != 0 {
+            for k in 0..K {
+                sum += a[k].widen::<i32>();
+            }
+        }
+        sum * zero_points.1
+    }
+
+    /// `a - z_a`, which needs 9 bits.
+    #[inline]
+    fn centred<const K: usize>(a: &Lrm<i8, K>, zero_point: i32) -> Lrm<i16, K> {
+        let mut wide = Lrm::<i16, K>::new();
+        for k in 0..K {
+            wide[k] = a[k].widen::<i16>() - zero_point as i16;
+        }
+        wide
+    }
+
+    /// Product with a transposed activation: `y[n, m]` sums over `a[n, k] * b[m, k]`, as queries meet keys.
+    ///
+    /// # Shapes
+    /// `a: [N, K]`, `b: [M, K]`, `y: [N, M]`; `K` and `M` are multiples of 4.
+    /// # Units
+    /// `scale` is `s_a * s_b / s_y`; zero points of `a`, `b`, `y`. One of `a` doubles the time of the MAC unit.
+    /// # Source
+    /// `NUMERICS.md`, QLinearMatMul.
+    #[kernel(reference = crate::nn::reference::matmul_transposed)]
+    pub fn matmul_transposed<const N: usize, const K: usize, const M: usize>(
+        a: &Ocm<i8, Tokens<N, K>>,
+        b: &Ocm<i8, Tokens<M, K>>,
+        y: &mut Ocm<i8, Tokens<N, M>>,
+        scale: Scale,
+        zero_points: (i32, i32, i32),
+    ) {
+        assert!(K % 4 == 0 && M % 4 == 0, "16 bytes are 4 tokens of 4 features");
+        for t in a.tiles().pipelined(2) {
+            let row = t.fetch::<Lrm<i8, K>>().wait();
+            let taken = correction::<K>(&row, zero_points);
+            let mut weights = broadcast(b);
+            if zero_points.0 == 0 {
+                for m in (0..M).step_by(4) {
+                    let acc = mac(row, weights.take::<4>());
+                    let mut out = Lrm::<i8, 4>::new();
+                    for i in 0..4 {
+                        out[i] = quantize(fx_raw::<0>(acc.get(i) - taken), scale, zero_points.2);
+                    }
+                    y.at(t).channels(m).store(out);
+                }
+            } else {
+                let wide = centred::<K>(&row, zero_points.0);
+                for m in (0..M).step_by(4) {
+                    let acc = mac(wide, weights.take::<4>());
+                    let mut out = Lrm::<i8, 4>::new();
+                    for i in 0..4 {
+                        out[i] = quantize(fx_raw::<0>(acc.get(i) - taken), scale, zero_points.2);
+                    }
+                    y.at(t).channels(m).store(out);
+                }
+            }
+        }
+    }
+
+    /// Product with an activation that lies channel by channel: `y[n, m]` sums over `a[n, k] * b[m][k]`, as probabilities meet values.
+    ///
+    /// # Shapes
+    /// `a: [N, K]`, `b: [M, KH, KW]` with `K = KH * KW`, a multiple of 16; `y: [N, M]`.
+    /// # Units
+    /// As [`matmul_transposed`].
+    /// # Source
+    /// `NUMERICS.md`, QLinearMatMul.
+    #[kernel(reference = crate::nn::reference::matmul)]
+    pub fn matmul<const N: usize, const K: usize, const M: usize, const KH: usize, const KW: usize>(
+        a: &Ocm<i8, Tokens<N, K>>,
+        b: &Ocm<i8, Planar<M, KH, KW>>,
+        y: &mut Ocm<i8, Tokens<N, M>>,
+        scale: Scale,
+        zero_points: (i32, i32, i32),
+    ) {
+        assert!(K == KH * KW && K % 16 == 0, "16 bytes are 16 places of a channel");
+        for t in a.tiles().pipelined(2) {
+            let row = t.fetch::<Lrm<i8, K>>().wait();
+            let taken = correction::<K>(&row, zero_points);
+            let mut out = Lrm::<i8, M>::new();
+            let mut weights = broadcast(b);
+            if zero_points.0 == 0 {
+                for m in 0..M {
+                    let acc = mac(row, weights.take::<1>());
+                    out[m] = quantize(fx_raw::<0>(acc.get(0) - taken), scale, zero_points.2);
+                }
+            } else {
+                let wide = centred::<K>(&row, zero_points.0);
+                for m in 0..M {
+                    let acc = mac(wide, weights.take::<1>());
+                    out[m] = quantize(fx_raw::<0>(acc.get(0) - taken), scale, zero_points.2);
+                }
+            }
+            y.at(t).store(out);
+        }
+    }
+}

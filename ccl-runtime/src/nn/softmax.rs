@@ -1,0 +1,129 @@
+//! Softmax in fixed point: differences to the greatest score, exponentials with `P` fraction bits, one division a row.
+//!
+//! `P` is as large as the sum allows: `P + log2(K) <= 30` and `P <= 22`, since the output's 256 steps have `P` fraction bits too.
+
+use ccl_runtime::ccl;
+
+ccl! {
+    /// Fraction bits of the reciprocal of the sum, and of the logarithms of probabilities.
+    const R: usize = 22;
+    const X: usize = 24;
+
+    /// Output steps of exponentials, given output steps per sum of exponentials.
+    #[inline]
+    fn probability<const P: usize>(e: Q<Fx<P>>, reciprocal: Q<Fx<R>>, zero_point: i32) -> Q<i8> {
+        let steps = fx_mul::<2>(e, reciprocal);
+        (steps.raw() + (2 + 4 * zero_point)).shr_round(2, Floor).narrow::<i8>(Saturate)
+    }
+
+    /// Softmax of `K` int8 scores in every PE; the exponential is a table, which is exact.
+    ///
+    /// # Units
+    /// Entry `d mod 256` of `table` is `exp(-d * s_x)` for `d` steps below the greatest score, `P` fraction bits;
+    /// `steps` is `1 / s_y`.
+    #[inline]
+    pub fn softmax_by_table<const K: usize, const P: usize>(
+        scores: &Lrm<i8, K>,
+        table: &Lrm<i32, 256>,
+        steps: Fx<P>,
+        zero_point: i32,
+        out: &mut Lrm<i8, K>,
+    ) {
+        let mut top = scores[0];
+        for k in 1..K {
+            top = max(top, scores[k]);
+        }
+        let mut e = Lrm::<Fx<P>, K>::new();
+        let mut total = splat(fx::<P>(0.0));
+        for k in 0..K {
+            // Up to 255 below, which is a number modulo 256 as the table wants it.
+            e[k] = fx_raw::<P>(lookup(table, top - scores[k]));
+            total += e[k];
+        }
+        // A quotient is cut; one more is never too little, so that halves of steps stay halves.
+        let reciprocal = fx_raw::<R>(fx_div::<R>(steps, total).raw() + 1);
+        for k in 0..K {
+            out[k] = probability::<P>(e[k], reciprocal, zero_point);
+        }
+    }
+
+    /// Softmax of `K` 32-bit scores in every PE; the exponential is an instruction.
+    ///
+    /// # Units
+    /// `scale` is a step of the scores; `steps` is `1 / s_y`.
+    #[inline]
+    pub fn softmax_by_exp<const K: usize, const P: usize>(
+        scores: &Lrm<i32, K>,
+        scale: Scale,
+        steps: Fx<P>,
+        zero_point: i32,
+        out: &mut Lrm<i8, K>,
+    ) {
+        let mut top = scores[0];
+        for k in 1..K {
+            top = max(top, scores[k]);
+        }
+        let mut e = Lrm::<Fx<P>, K>::new();
+        let mut total = splat(fx::<P>(0.0));
+        for k in 0..K {
+            e[k] = exp::<P>(dequantize::<X>(scores[k] - top, scale, 0));
+            total += e[k];
+        }
+        // A quotient is cut; one more is never too little, so that halves of steps stay halves.
+        let reciprocal = fx_raw::<R>(fx_div::<R>(steps, total).raw() + 1);
+        for k in 0..K {
+            out[k] = probability::<P>(e[k], reciprocal, zero_point);
+        }
+    }
+
+    /// Softmax over the features of each token, by table.
+    ///
+    /// # Shapes
+    /// `x, y: [N, K]`; `table: [256]`.
+    /// # Units
+    /// As [`softmax_by_table`].
+    /// # Source
+    /// `NUMERICS.md`, "Fixed point".
+    #[kernel(reference = crate::nn::reference::softmax)]
+    pub fn softmax<const N: usize, const K: usize, const P: usize>(
+        x: &Ocm<i8, Tokens<N, K>>,
+        table: &Ocm<i32, Vector<256>>,
+        y: &mut Ocm<i8, Tokens<N, K>>,
+        steps: Fx<P>,
+        zero_point: i32,
+    ) {
+        assert!(P + log2(K) <= 29 && P <= 22, "the sum of exponentials has 32 bits");
+        let table = broadcast(table).fill::<Lrm<i32, 256>>();
+        for t in x.tiles().pipelined(2) {
+            let scores = t.fetch::<Lrm<i8, K>>().wait();
+            let mut out = Lrm::<i8, K>::new();
+            softmax_by_table::<K, P>(&scores, &table, steps, zero_point, &mut out);
+            y.at(t).store(out);
+        }
+    }
+
+    /// Softmax over the features of each token, by the exponential instruction.
+    ///
+    /// # Shapes
+    /// `x, y: [N, K]`; 32-bit scores.
+    /// # Units
+    /// As [`softmax_by_exp`]: `|x| * scale` is below 64.
+    /// # Source
+    /// `NUMERICS.md`, "Fixed point".
+    #[kernel(reference = crate::nn::reference::softmax_wide)]
+    pub fn softmax_wide<const N: usize, const K: usize, const P: usize>(
+        x: &Ocm<i32, Tokens<N, K>>,
+        y: &mut Ocm<i8, Tokens<N, K>>,
+        scale: Scale,
+        steps: Fx<P>,
+        zero_point: i32,
+    ) {
+        assert!(P + log2(K) <= 29 && P <= 22, "the sum of exponentials has 32 bits");
+        for t in x.tiles().pipelined(1) {
+            let scores = t.fetch::<Lrm<i32, K>>().wait();
+            let mut out = Lrm::<i8, K>::new();
+            softmax_by_exp::<K, P>(&scores, scale, steps, zero_point, &mut out);
+            y.at(t).store(out);
+        }
+    }
+}

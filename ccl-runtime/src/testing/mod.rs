@@ -1,0 +1,9 @@
+//! Tests of kernels: arguments with corners, comparison of the three opinions, and cost as text.
+
+pub mod check;
+pub mod cost;
+pub mod input;
+pub mod mismatch;
+
+pub use check::{Bar, Check, check};
+pub use cost::Cost;

@@ -1,0 +1,7 @@
+//! Kernels from the text of the language: interpreter of the IR, simulator and a plain function agree.
+
+#[path = "front/costs.rs"]
+mod costs;
+#[path = "front/kernels.rs"]
+mod kernels;
+mod support;

@@ -1,0 +1,9 @@
+//! The kernel library against its references, on arrays of 8 x 8 and 32 x 32, on extents that fit neither.
+
+mod dense;
+mod element;
+mod moves;
+mod rows;
+mod support;
+mod text;
+mod windows;

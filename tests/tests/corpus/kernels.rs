@@ -1,0 +1,30 @@
+//! The files of the front end's corpus whose kernels need nothing else.
+
+#[path = "../../../ccl-macros/syntax/tests/corpus/add.rs"]
+pub mod add;
+#[path = "../../../ccl-macros/syntax/tests/corpus/argmax.rs"]
+pub mod argmax;
+#[path = "../../../ccl-macros/syntax/tests/corpus/conv_gather.rs"]
+pub mod conv_gather;
+#[path = "../../../ccl-macros/syntax/tests/corpus/conv_space_to_depth.rs"]
+pub mod conv_space_to_depth;
+#[path = "../../../ccl-macros/syntax/tests/corpus/dense.rs"]
+pub mod dense;
+#[path = "../../../ccl-macros/syntax/tests/corpus/depthwise.rs"]
+pub mod depthwise;
+#[path = "../../../ccl-macros/syntax/tests/corpus/iterate.rs"]
+pub mod iterate;
+#[path = "../../../ccl-macros/syntax/tests/corpus/layer_norm.rs"]
+pub mod layer_norm;
+#[path = "../../../ccl-macros/syntax/tests/corpus/lut_unary.rs"]
+pub mod lut_unary;
+#[path = "../../../ccl-macros/syntax/tests/corpus/max_pool.rs"]
+pub mod max_pool;
+#[path = "../../../ccl-macros/syntax/tests/corpus/pointwise.rs"]
+pub mod pointwise;
+#[path = "../../../ccl-macros/syntax/tests/corpus/residual_prefetch.rs"]
+pub mod residual_prefetch;
+#[path = "../../../ccl-macros/syntax/tests/corpus/resize_bilinear.rs"]
+pub mod resize_bilinear;
+#[path = "../../../ccl-macros/syntax/tests/corpus/softmax.rs"]
+pub mod softmax;
