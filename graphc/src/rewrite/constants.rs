@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::golden::eval;
 use crate::graph::{Graph, Node, NodeId, Tensor, ValueId};
 use crate::rewrite::patch::Patch;
-use crate::rewrite::pattern::Matcher;
 
 /// Elements that all constants of a graph may have after folding. A file of a few bytes can ask for much more, by Expand.
 const MAX_ELEMENTS: usize = 1 << 27;
