@@ -30,8 +30,8 @@ pub fn conv_transpose_output(
             return Err(GoldenError::Empty { op: OP, tensor: "x" });
         }
         let reach = (input[axis] - 1).checked_mul(stride);
-        let span =
-            (kernel[axis] - 1).checked_mul(dilation).and_then(|k| k.checked_add(1 + output_padding[axis].min(1 << 40)));
+        let span = (kernel[axis] - 1).checked_mul(dilation).and_then(|k| k.checked_add(1));
+        let span = span.and_then(|k| k.checked_add(output_padding[axis]));
         let pads = window.pads[axis].checked_add(window.pads[axis + 2]);
         let full = reach.zip(span).and_then(|(reach, span)| reach.checked_add(span));
         let (Some(full), Some(pads)) = (full, pads) else { return Err(GoldenError::TooLarge { op: OP }) };

@@ -4,7 +4,9 @@ use ccl_golden::conv::{self, Window};
 use ccl_golden::moves::{self, DepthOrder, PadMode, SliceAxis};
 use ccl_golden::pool::{self, Pool, PoolDivisor, PoolExtent};
 use ccl_golden::resize::{self, Coordinates, Nearest, Resize};
-use ccl_golden::{Quant, argmax, binary, concat, linear, matmul, norm, softmax};
+use ccl_golden::{
+    Quant, argmax, binary, concat, conv_transpose, elementwise, linear, matmul, norm, reduce, relation, softmax,
+};
 use ndarray::{Array1, Array4, ArrayD, IxDyn};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -45,6 +47,8 @@ proptest! {
         let _ = conv::qlinear_conv(x.view(), q(), w.view(), &q().into(), None, q(), &window, groups);
         let _ = conv::conv_integer(x.view(), 0, w.view(), &[1, 2], &window, groups);
         let _ = conv::conv_f32(x.mapv(f32::from).view(), w.mapv(f32::from).view(), None, &window, groups);
+        let (fx, fw) = (x.mapv(f32::from), w.mapv(f32::from));
+        let _ = conv_transpose::conv_transpose_f32(fx.view(), fw.view(), None, &window, kernel, groups);
         let extent = if ceil { PoolExtent::Ceil } else { PoolExtent::Floor };
         let divisor = if whole { PoolDivisor::Kernel } else { PoolDivisor::Inside };
         let pool = Pool { kernel, window, extent, divisor };
@@ -60,6 +64,15 @@ proptest! {
         let _ = matmul::matmul_integer(a.view(), 0, b.view(), &[1, 2]);
         let _ = binary::qlinear_add(a.view(), q(), b.view(), q(), q());
         let _ = binary::qlinear_mul(a.view(), q(), b.view(), q(), q());
+        let (fa, fb) = (a.mapv(f32::from), b.mapv(f32::from));
+        let _ = matmul::matmul_f32(fa.view(), fb.view());
+        if let (Ok(m), Ok(n)) = (fa.view().into_dimensionality(), fb.view().into_dimensionality()) {
+            let _ = matmul::gemm_f32(m, n, Some(fa.view()), 1.0, &matmul::Gemm::default());
+        }
+        let _ = elementwise::pow(fa.view(), fb.view());
+        let _ = elementwise::div(a.mapv(i64::from).view(), b.mapv(i64::from).view());
+        let _ = relation::relation(a.view(), b.view(), relation::Relation::Less);
+        let _ = relation::select(a.mapv(|v| v > 0).view(), a.view(), b.view());
         let _ = concat::qlinear_concat(&[(a.view(), q()), (b.view(), q())], axis, q());
     }
 
@@ -71,6 +84,9 @@ proptest! {
         let _ = softmax::softmax_quantized(x.view(), q(), axis, q());
         let _ = norm::layer_norm_quantized(x.view(), q(), axis, list.view(), None, 0.0, q());
         let _ = norm::batch_norm_f32(real.view(), list.view(), list.view(), list.view(), list.view(), 0.0);
+        for kind in [reduce::Reduction::Sum, reduce::Reduction::Mean, reduce::Reduction::Max] {
+            let _ = reduce::reduce(x.view(), &[axis], kind);
+        }
         let _ = argmax::argmax(x.view(), axis, argmax::Tie::First);
         let _ = linear::quantize_linear_axis(real.view(), axis, &q().into());
     }

@@ -14,6 +14,8 @@ pub mod golden;
 
 pub mod rewrite;
 
+pub mod attention;
+
 pub mod check;
 
 pub mod npy;

@@ -147,6 +147,9 @@ fn huge_dimensions_are_refused_before_memory_is_asked_for() {
         .node("Add", &["x", "c"], &["y"])
         .output("y");
     assert!(net.errors().contains("has more than"), "{}", net.errors());
+    let filled =
+        Net::new(17).constant("shape", list(&[1_i64 << 14, 1 << 12])).node("ConstantOfShape", &["shape"], &["y"]);
+    assert!(filled.output("y").errors().contains("a shape of at most 16777216 elements"));
     let net = Net::new(17)
         .input("x", &["60000", "1"])
         .node_with("Transpose", &["x"], &["t"], &[ints("perm", &[1, 0])])

@@ -200,7 +200,8 @@ impl Qdq {
     }
 }
 
-/// Integer forms round once where the float forms round several times: quantised results are equal but for ties.
+/// Integer forms round once where the float forms round several times: quantised results are equal but for ties. The scales
+/// of these tests are in no simple ratio, so that ties are rare.
 #[track_caller]
 fn folded(net: &Net, steps: f64) -> Vec<String> {
     let before = net.build();
@@ -220,14 +221,14 @@ fn a_convolution_between_quantisations_is_an_integer_one() {
     let mut random = Lcg(3);
     let bias: Tensor = ArrayD::from_shape_simple_fn(vec![5], || (random.next() % 2000) as i32 - 1000).into();
     let net = Net::new(17).input("x", &["1", "3", "9", "8"]);
-    let Qdq(net) = Qdq::new(net).pair("x", "xd", 0.025, "minus3").weight("w", random.int8(&[5, 3, 3, 3]), 0.01);
+    let Qdq(net) = Qdq::new(net).pair("x", "xd", 0.0253, "minus3").weight("w", random.int8(&[5, 3, 3, 3]), 0.0109);
     let net = net
-        .constant("b/scale", scalar(0.025_f32 * 0.01))
+        .constant("b/scale", scalar(0.0253_f32 * 0.0109))
         .constant("b/q", bias)
         .node("DequantizeLinear", &["b/q", "b/scale"], &["b"])
         .node_with("Conv", &["xd", "w", "b"], &["c"], &[ints("pads", &[1, 1, 1, 1])]);
-    let Qdq(net) = Qdq(net).pair("c", "y", 0.15, "zero");
-    assert_eq!(folded(&net.output("y"), 0.15), ["QuantizeLinear", "QLinearConv", "DequantizeLinear"]);
+    let Qdq(net) = Qdq(net).pair("c", "y", 0.1537, "zero");
+    assert_eq!(folded(&net.output("y"), 0.1537), ["QuantizeLinear", "QLinearConv", "DequantizeLinear"]);
 }
 
 #[test]
@@ -235,33 +236,33 @@ fn products_sums_and_joins_between_quantisations() {
     let mut random = Lcg(5);
     let start = || {
         let net = Net::new(17).input("x", &["4", "6"]).input("z", &["4", "6"]);
-        Qdq::new(net).pair("x", "xd", 0.025, "minus3").pair("z", "zd", 0.02, "zero")
+        Qdq::new(net).pair("x", "xd", 0.0253, "minus3").pair("z", "zd", 0.0197, "zero")
     };
-    let Qdq(net) = start().weight("w", random.int8(&[6, 7]), 0.01);
-    let Qdq(net) = Qdq(net.node("MatMul", &["xd", "w"], &["c"])).pair("c", "y", 0.1, "minus3");
-    assert!(folded(&net.output("y"), 0.1).contains(&"QLinearMatMul".to_owned()));
-    let Qdq(net) = start().weight("w", random.int8(&[7, 6]), 0.01);
+    let Qdq(net) = start().weight("w", random.int8(&[6, 7]), 0.0109);
+    let Qdq(net) = Qdq(net.node("MatMul", &["xd", "w"], &["c"])).pair("c", "y", 0.1031, "minus3");
+    assert!(folded(&net.output("y"), 0.1031).contains(&"QLinearMatMul".to_owned()));
+    let Qdq(net) = start().weight("w", random.int8(&[7, 6]), 0.0109);
     let net = net.constant("bias", random.tensor(&[7], 1.0));
     let net = net.node_with("Gemm", &["xd", "w", "bias"], &["c"], &[int("transB", 1)]);
-    let Qdq(net) = Qdq(net).pair("c", "y", 0.1, "zero");
-    assert!(folded(&net.output("y"), 0.1).contains(&"QGemm".to_owned()));
+    let Qdq(net) = Qdq(net).pair("c", "y", 0.1031, "zero");
+    assert!(folded(&net.output("y"), 0.1031).contains(&"QGemm".to_owned()));
     for (op, integer) in [("Add", "QLinearAdd"), ("Mul", "QLinearMul")] {
         let Qdq(net) = start();
-        let Qdq(net) = Qdq(net.node(op, &["xd", "zd"], &["c"])).pair("c", "y", 0.05, "minus3");
-        assert!(folded(&net.output("y"), 0.05).contains(&integer.to_owned()));
+        let Qdq(net) = Qdq(net.node(op, &["xd", "zd"], &["c"])).pair("c", "y", 0.0531, "minus3");
+        assert!(folded(&net.output("y"), 0.0531).contains(&integer.to_owned()));
     }
     let Qdq(net) = start();
     let net = net.node_with("Concat", &["xd", "zd"], &["c"], &[int("axis", 1)]);
     let Qdq(net) = Qdq(net).pair("c", "y", 0.03, "zero");
     assert!(folded(&net.output("y"), 0.0).contains(&"QLinearConcat".to_owned()));
-    // Movement keeps the elements only where the parameters are the same.
+    // Movement keeps the elements only where the parameters are the same; else all seven nodes stay.
     let moved = |scale: f32| {
         let Qdq(net) = start();
         let Qdq(net) = Qdq(net.node("Transpose", &["xd"], &["c"])).pair("c", "y", scale, "minus3");
         folded(&net.output("y"), 0.0)
     };
-    assert_eq!(moved(0.025), ["QuantizeLinear", "Transpose", "DequantizeLinear"]);
-    assert_eq!(moved(0.03).len(), 5);
+    assert_eq!(moved(0.0253), ["QuantizeLinear", "Transpose", "DequantizeLinear"]);
+    assert_eq!(moved(0.03).len(), 7);
 }
 
 /// GELU as a QOperator network has it: nine nodes with float ones between.
@@ -335,4 +336,11 @@ fn all_rewrites_together_come_to_an_end_and_are_stable() {
         let (again, second) = all(&once).unwrap();
         assert_eq!((second.entries.len(), second.dead, again.nodes().len()), (0, 0, once.nodes().len()));
     }
+}
+
+#[test]
+fn what_nothing_reads_goes_even_where_nothing_is_rewritten() {
+    let net = Net::new(17).input("x", &["2"]).node("Neg", &["x"], &["unread"]).node("Relu", &["x"], &["y"]).output("y");
+    let (graph, ledger) = all(&net.build()).unwrap();
+    assert_eq!((graph.nodes().len(), ledger.dead, ledger.entries.len()), (1, 1, 0));
 }

@@ -8,6 +8,9 @@ use crate::graph::{Tensor, each_tensor};
 use crate::operators::site::known;
 use crate::operators::{Meaning, Refusal, Site};
 
+/// Elements that ConstantOfShape may give: a few bytes of a file must not take all memory.
+const MAX_FILLED: usize = 1 << 24;
+
 pub(super) fn constant(site: &Site) -> Result<Meaning, Refusal> {
     if let Some(tensor) = site.tensor("value")? {
         return Ok(Meaning::Value(Arc::new(tensor)));
@@ -30,6 +33,10 @@ pub(super) fn constant(site: &Site) -> Result<Meaning, Refusal> {
 pub(super) fn constant_of_shape(site: &Site) -> Result<Meaning, Refusal> {
     let list = site.constant_ints(0, "input")?.ok_or(Refusal::Missing { name: "input" })?;
     let shape = crate::onnx::tensor::shape(&list).map_err(|source| Refusal::Tensor { name: "input", source })?;
+    if shape.iter().product::<usize>() > MAX_FILLED {
+        let legal = format!("a shape of at most {MAX_FILLED} elements");
+        return Err(Refusal::value("input", format!("{shape:?}"), legal));
+    }
     let value = site.tensor("value")?.unwrap_or_else(|| Tensor::from(arr1(&[0.0_f32]).into_dyn()));
     if value.len() != 1 {
         return Err(Refusal::value("value", format!("{} elements", value.len()), "one element"));

@@ -89,19 +89,25 @@ pub(super) fn concat(site: &Site) -> Result<Meaning, Refusal> {
     site.op_of_all(Op::Concat { axis })
 }
 
+/// Parts of a Split, empty ones too: each is a value, whether or not the file names it.
+const MAX_PARTS: usize = 4096;
+
 pub(super) fn split(site: &Site) -> Result<Meaning, Refusal> {
     let x = site.input(0, "input")?.ty;
     let axis = site.axis("axis", site.int("axis")?.unwrap_or(0), x.shape.len())?;
     let parts = site.int("num_outputs")?;
     let list =
         if site.opset >= 13 { site.constant_ints(1, "split")? } else { site.ints("split")?.map(<[i64]>::to_vec) };
-    let sizes = match list {
+    let sizes: Vec<usize> = match list {
         Some(list) => {
             let size = |&n: &i64| usize::try_from(n).map_err(|_| Refusal::value("split", n, "not negative"));
             list.iter().map(size).collect::<Result<_, _>>()?
         }
         None => even_parts(x, axis, parts, site.n_outputs)?,
     };
+    if sizes.len() > MAX_PARTS {
+        return Err(Refusal::value("number of parts", sizes.len(), format!("at most {MAX_PARTS}")));
+    }
     site.op(Op::Split { axis, sizes }, &[0])
 }
 

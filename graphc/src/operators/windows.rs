@@ -7,6 +7,9 @@ use crate::graph::Op;
 use crate::graph::op::Conv;
 use crate::operators::{Meaning, Operand, Refusal, Site};
 
+/// Taps that a pooling may have. Unlike a convolution's they are numbers in a file without data that would bound them.
+const MAX_TAPS: usize = 1 << 16;
+
 /// A list of one number per spatial dimension as rows and columns; a single dimension is the columns.
 fn pair(name: &'static str, list: &[i64], spatial: usize, fill: usize) -> Result<[usize; 2], Refusal> {
     let legal = || Refusal::value(name, format!("{list:?}"), format!("{spatial} numbers that are not negative"));
@@ -159,8 +162,9 @@ pub(super) fn pool_attributes(site: &Site) -> Result<(Pool, usize), Refusal> {
     let spatial = spatial(x)?;
     let list = site.ints("kernel_shape")?.ok_or(Refusal::AttributeMissing { name: "kernel_shape" })?;
     let kernel = pair("kernel_shape", list, spatial, 1)?;
-    if kernel.contains(&0) {
-        return Err(Refusal::value("kernel_shape", format!("{list:?}"), "at least 1"));
+    if kernel.contains(&0) || kernel[0].saturating_mul(kernel[1]) > MAX_TAPS {
+        let legal = format!("at least 1, with at most {MAX_TAPS} taps");
+        return Err(Refusal::value("kernel_shape", format!("{list:?}"), legal));
     }
     let window = window(site, extents(x.ty, spatial), kernel, spatial)?;
     let extent = if site.flag("ceil_mode", false)? { PoolExtent::Ceil } else { PoolExtent::Floor };

@@ -1,30 +1,39 @@
 //! What depends on no input.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::golden::eval;
-use crate::graph::{Graph, Tensor};
+use crate::graph::{Graph, Node, NodeId, Tensor, ValueId};
 use crate::rewrite::patch::Patch;
-use crate::rewrite::pattern::Matcher;
 
-/// Elements that a folded constant may have: weights are smaller, and a repeated constant is better repeated when it runs.
-const MAX_FOLDED: usize = 1 << 24;
+/// Elements that all constants of a graph may have after folding. A file of a few bytes can ask for much more, by Expand.
+const MAX_ELEMENTS: usize = 1 << 27;
 
 pub(super) fn find(graph: &Graph) -> Vec<Patch> {
-    let matcher = Matcher::new(graph);
-    let patches = matcher.nodes().filter_map(|(id, node)| {
-        let values: Vec<_> = node.inputs.iter().map(|input| input.map(|id| graph.value(id))).collect();
-        let known = values.iter().flatten().all(|value| value.constant.is_some());
+    let constants = graph.values().iter().filter(|value| value.constant.is_some());
+    let mut room = constants.fold(MAX_ELEMENTS, |room, value| room.saturating_sub(value.ty.len()));
+    let mut known: HashMap<ValueId, Arc<Tensor>> = HashMap::new();
+    let mut patches = Vec::new();
+    for (i, node) in graph.nodes().iter().enumerate() {
         let n: usize = node.outputs.iter().map(|&id| graph.value(id).ty.len()).sum();
-        if !known || n > MAX_FOLDED {
-            return None;
-        }
-        let arguments: Vec<Option<&Tensor>> =
-            values.iter().map(|value| value.and_then(|value| value.constant.as_deref())).collect();
-        // A node without a value, such as a division by 0, stays: the run names it.
-        let results = eval(&node.op, &arguments).ok()?;
-        let known = node.outputs.iter().copied().zip(results.into_iter().map(Arc::new)).collect();
-        Some(Patch { removed: vec![id], known, ..Patch::default() })
-    });
-    patches.collect()
+        let Some(results) = (n <= room).then(|| compute(graph, node, &known)).flatten() else { continue };
+        room -= n;
+        let results: Vec<_> = node.outputs.iter().copied().zip(results.into_iter().map(Arc::new)).collect();
+        known.extend(results.iter().cloned());
+        patches.push(Patch { removed: vec![NodeId(i as u32)], known: results, ..Patch::default() });
+    }
+    patches
+}
+
+/// The results of a node whose inputs are all known. One without a value, such as a division by 0, stays: the run names it.
+fn compute(graph: &Graph, node: &Node, known: &HashMap<ValueId, Arc<Tensor>>) -> Option<Vec<Tensor>> {
+    let mut arguments = Vec::with_capacity(node.inputs.len());
+    for input in &node.inputs {
+        arguments.push(match input {
+            Some(id) => Some(&**known.get(id).or(graph.value(*id).constant.as_ref())?),
+            None => None,
+        });
+    }
+    eval(&node.op, &arguments).ok()
 }

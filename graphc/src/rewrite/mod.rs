@@ -1,4 +1,4 @@
-//! Rewrites: each finds places and describes a patch; one place ([`patch`]) applies patches and checks what comes out.
+//! Rewrites: each finds places and describes a patch; one place ([`apply`]) applies patches and checks what comes out.
 //!
 //! A rewrite says whether it changes results at all. None here changes them by more than the rounding of a float intermediate.
 
@@ -7,7 +7,7 @@ mod gelu;
 mod layer_norm;
 mod no_ops;
 mod patch;
-mod pattern;
+pub(crate) mod pattern;
 mod quantized;
 mod tables;
 
@@ -117,9 +117,9 @@ impl fmt::Display for Ledger {
 /// # Errors
 /// [`PatchError`] if a patch does not fit, which is a fault of the rewrite and names it.
 pub fn all(graph: &Graph) -> Result<(Graph, Ledger), PatchError> {
-    REWRITES
-        .iter()
-        .try_fold((graph.clone(), Ledger::default()), |(graph, ledger), rewrite| one(&graph, rewrite, ledger))
+    let (graph, dead) = apply(graph, &[])?;
+    let start = (graph, Ledger { dead, ..Ledger::default() });
+    REWRITES.iter().try_fold(start, |(graph, ledger), rewrite| one(&graph, rewrite, ledger))
 }
 
 /// Applies one rewrite until it finds nothing more.

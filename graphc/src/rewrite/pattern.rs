@@ -1,17 +1,20 @@
 //! Questions that rewrites ask of a graph.
 
+use std::collections::HashSet;
+
 use crate::graph::op::Binary;
 use crate::graph::{Graph, Node, NodeId, Op, TensorView, ValueId};
 
 /// A graph with the readers of its values.
-pub(super) struct Matcher<'a> {
+pub(crate) struct Matcher<'a> {
     pub graph: &'a Graph,
     readers: Vec<Vec<NodeId>>,
+    outputs: HashSet<ValueId>,
 }
 
 impl<'a> Matcher<'a> {
     pub fn new(graph: &'a Graph) -> Self {
-        Matcher { graph, readers: graph.readers() }
+        Matcher { graph, readers: graph.readers(), outputs: graph.outputs().iter().copied().collect() }
     }
 
     /// Nodes with their ids.
@@ -31,7 +34,7 @@ impl<'a> Matcher<'a> {
 
     /// Whether a value is an output of the network.
     pub fn is_output(&self, id: ValueId) -> bool {
-        self.graph.outputs().contains(&id)
+        self.outputs.contains(&id)
     }
 
     /// The one reader of a value that is no output of the network.

@@ -107,6 +107,9 @@ fn table(graph: &Graph, root: ValueId, y: ValueId) -> Option<[u8; 256]> {
     bits.try_into().ok()
 }
 
+/// Nodes of a chain: every end of a hostile file's chain could go through all of it.
+const MAX_CHAIN: usize = 1000;
+
 /// Computes a value and what it needs, for all 256 values of the root.
 fn compute(graph: &Graph, y: ValueId, known: &mut HashMap<ValueId, Tensor>) -> Option<()> {
     let mut open = vec![y];
@@ -114,6 +117,9 @@ fn compute(graph: &Graph, y: ValueId, known: &mut HashMap<ValueId, Tensor>) -> O
         if known.contains_key(&id) {
             open.pop();
             continue;
+        }
+        if known.len() > MAX_CHAIN {
+            return None;
         }
         let node = graph.producer(id)?;
         let missing: Vec<ValueId> = data(graph, node).filter(|input| !known.contains_key(input)).collect();
