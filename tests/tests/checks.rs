@@ -25,6 +25,7 @@ ccl! {
         }
     }
 
+    /// One more, saturated.
     #[kernel(reference = golden::next)]
     pub fn right<const C: usize, const H: usize, const W: usize>(
         x: &Ocm<i8, Packed<C, H, W>>,
@@ -37,6 +38,7 @@ ccl! {
         }
     }
 
+    /// One more, with a reference that wraps.
     #[kernel(reference = golden::next_wrapping)]
     pub fn wrong<const C: usize, const H: usize, const W: usize>(
         x: &Ocm<i8, Packed<C, H, W>>,
@@ -49,6 +51,7 @@ ccl! {
         }
     }
 
+    /// A copy that says nothing of a reference.
     #[kernel]
     pub fn unsaid<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>, y: &mut Ocm<i8, Planar<1, H, W>>) {
         for t in x.tiles() {
