@@ -49,6 +49,15 @@ impl<'p> Cx<'p> {
         Ok(())
     }
 
+    /// Makes variables of the IR of what an expression assigns.
+    pub(super) fn materialise_in(&mut self, expr: &Expr, key: Option<LoopKey>) -> R<()> {
+        if !walk::has_effects(expr) {
+            return Ok(());
+        }
+        let block = Block { stmts: Vec::new(), tail: Some(Box::new(expr.clone())), span: expr.span };
+        self.materialise_for(&block, key)
+    }
+
     fn materialise_slot(&mut self, slot: usize, key: Option<LoopKey>) -> R<()> {
         let (val, name) = (self.slots[slot].val.clone(), self.slots[slot].name.clone());
         if let Val::Ref(place) = &val {
@@ -580,7 +589,8 @@ impl<'p> Cx<'p> {
             branch = None;
             match &expr.kind {
                 ExprKind::Block(block) => self.materialise_for(block, key)?,
-                ExprKind::If { then, otherwise, .. } => {
+                ExprKind::If { cond, then, otherwise } => {
+                    self.materialise_in(cond, key)?;
                     self.materialise_for(then, key)?;
                     branch = otherwise.as_deref();
                 }
@@ -813,6 +823,7 @@ impl<'p> Cx<'p> {
         let key = key_of(body);
         self.land_named()?;
         self.materialise_for(body, Some(key))?;
+        self.materialise_in(cond, Some(key))?;
         let c = self.expr(cond)?;
         match self.read(&c)? {
             Val::Scalar(c) => {

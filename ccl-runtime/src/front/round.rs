@@ -235,6 +235,14 @@ impl Cx<'_> {
         } else {
             let p = Scaled { a, m: 1, s: n as i32, rounding, offset: 0, limit: None };
             match rounding {
+                // Half of the greatest number, rounded up, by way of a sum that fits.
+                Rounding::HalfUp | Rounding::HalfEven if n == 1 && a.range.1 == i32::MAX as i64 => {
+                    let bits = if rounding == Rounding::HalfUp { 1 } else { 3 };
+                    let low = self.bin(ir::BinOp::And, a.lo, bits);
+                    let up = self.set(Cond::Eq, low, bits);
+                    let floor = self.bin(ir::BinOp::Sar, a.lo, 1);
+                    self.bin(ir::BinOp::Add, floor, up)
+                }
                 Rounding::HalfUp if a.range.1.saturating_add(1 << (n - 1)) <= i32::MAX as i64 => {
                     let u = self.bin(ir::BinOp::Add, a.lo, 1 << (n - 1));
                     self.bin(ir::BinOp::Sar, u, n as i32)

@@ -78,7 +78,8 @@ fn clobbers(op: &Op, src: &Src, facts: &Facts) -> bool {
             | OpKind::Rau { .. },
             Src::Elem(e),
         ) => facts.moved.contains(&e.buf),
-        (kind, Src::Stream { .. }) => reads_stream(kind),
+        // Two streams may be under way: a word that is taken later would keep a third from its start.
+        (kind, Src::Stream { .. }) => reads_stream(kind) || matches!(kind, OpKind::Bcast { .. }),
         _ => false,
     };
     op.kind.operands(&mut |o| {
