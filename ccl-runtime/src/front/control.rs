@@ -41,8 +41,13 @@ impl<'p> Cx<'p> {
 
     /// Makes variables of the IR of what a block assigns.
     pub(super) fn materialise_for(&mut self, body: &Block, key: Option<LoopKey>) -> R<()> {
-        for path in walk::assigned(body) {
-            if let Some(slot) = self.slot_of(path) {
+        let (assigned, handed) = walk::assigned(body);
+        for slot in assigned.into_iter().filter_map(|path| self.slot_of(path)).collect::<Vec<_>>() {
+            self.materialise_slot(slot, key)?;
+        }
+        // A value that is handed on is a copy: numbers stay numbers.
+        for slot in handed.into_iter().filter_map(|path| self.slot_of(path)).collect::<Vec<_>>() {
+            if let Val::Ref(_) = self.slots[slot].val {
                 self.materialise_slot(slot, key)?;
             }
         }
@@ -233,6 +238,7 @@ impl<'p> Cx<'p> {
         self.materialise_for(body, Some(key))?;
         let before = self.streams.clone();
         let (var, sum) = self.loop_var(pattern, (first, step, whole, by), key);
+        self.trips.insert(key, trips);
         self.open_loops.push((key, true));
         self.open();
         for j in 0..by {

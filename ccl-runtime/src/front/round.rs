@@ -121,6 +121,14 @@ impl Cx<'_> {
     }
 
     fn toward_zero(&mut self, p: Scaled, e: i32) -> Src {
+        if p.m == 1 && (1..=31).contains(&p.s) {
+            // What a negative number is short of the next multiple is at most all ones.
+            let sign = self.bin(ir::BinOp::Sar, p.a.lo, 31);
+            let ones = self.bin(ir::BinOp::And, sign, ((1i64 << p.s) - 1) as i32);
+            let up = self.bin(ir::BinOp::Add, p.a.lo, ones);
+            let v = self.bin(ir::BinOp::Sar, up, p.s);
+            return self.bin(ir::BinOp::Add, v, p.offset as i32);
+        }
         let floor = self.mul(p.a.lo, p.m as i32, p.s as i8);
         let sign = if p.m > 0 { p.a.range } else { (-p.a.range.1, -p.a.range.0) };
         let offset = p.offset as i32;

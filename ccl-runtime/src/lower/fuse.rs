@@ -136,7 +136,9 @@ fn fuse_loads(block: &mut Block, facts: &Facts, types: &[Type]) -> bool {
         let mut last = None;
         for (j, op) in block.iter().enumerate().skip(i + 1) {
             let here = uses_in(op, id);
-            left -= here;
+            // A value that was put in the place of another in this round has more uses than were counted.
+            let Some(others) = left.checked_sub(here) else { break };
+            left = others;
             // An operation without blocks reads before it writes.
             let simple = op.kind.blocks().is_empty();
             let marker = matches!(op.kind, OpKind::Probe { .. } | OpKind::Assert { .. } | OpKind::Var { .. });
