@@ -35,3 +35,4 @@ mod wide;
 
 pub use error::FrontError;
 pub use finish::{Elaborated, IrTensor, elaborate, params};
+pub use program::Markers;

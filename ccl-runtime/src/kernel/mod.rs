@@ -64,4 +64,4 @@ pub use parameter::{HostLayout, Parameter};
 #[doc(hidden)]
 pub use parameter::{host, native, param, write_host, write_native};
 pub use signature::{Field, Role, Signature, check_signature};
-pub use source::{Link, Linked, Source};
+pub use source::{Fills, Link, Linked, Source};
