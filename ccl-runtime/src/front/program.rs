@@ -11,7 +11,7 @@ use ccl_syntax::{Diags, check};
 
 use super::error::FrontError;
 use crate::interp;
-use crate::kernel::Source;
+use crate::kernel::{Edit, Source};
 
 /// One block: its tree and what was found out about it.
 #[derive(Debug)]
@@ -123,6 +123,52 @@ impl Program {
         Ok(program)
     }
 
+    /// The functions that a function of the first block calls, itself first, and the paths to functions of other blocks.
+    fn reached(&self, function: &str) -> (Vec<Target>, Vec<Call>) {
+        let mut reached: Vec<Target> = vec![(0, function.to_owned())];
+        let mut calls: Vec<Call> = Vec::new();
+        let mut at = 0;
+        while at < reached.len() {
+            let (unit, name) = reached[at].clone();
+            at += 1;
+            let Some(function) = self.units[unit].function(&name) else { continue };
+            super::walk::exprs(&function.body, &mut |expr| {
+                let ast::ExprKind::Call { callee, .. } = &expr.kind else { return };
+                let Ok((to, function)) = self.callee(unit, callee) else { return };
+                let target = (to, function.name.name.name.clone());
+                if !reached.contains(&target) {
+                    reached.push(target);
+                }
+                let call = (unit, callee.text());
+                if self.links.contains_key(&call) && !calls.contains(&call) {
+                    calls.push(call);
+                }
+            });
+        }
+        (reached, calls)
+    }
+
+    /// What `#[edit("..")]` says in a function of the first block and in those that it calls.
+    pub(crate) fn edits(&self, function: &str) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        for (unit, name) in self.reached(function).0 {
+            let module = &self.units[unit].module;
+            let Some((item, function)) = module.fns().find(|(_, f)| f.name.name.name == name) else { continue };
+            let mut note = |attrs: &[ast::Attr], line: u32| {
+                edits.extend(attrs.iter().filter_map(|attr| match &attr.kind {
+                    AttrKind::Edit(what) => {
+                        let (function, file) = (name.clone(), module.file.clone());
+                        Some(Edit { function, file, line, what: what.clone() })
+                    }
+                    _ => None,
+                }));
+            };
+            note(&item.attrs, function.name.name.span.start.line);
+            super::walk::all_stmts(&function.body, &mut |stmt| note(&stmt.attrs, stmt.span.start.line));
+        }
+        edits
+    }
+
     /// Adds a block that was read at run time with the blocks that it calls, and gives its number.
     fn add_units(&mut self, unit: &interp::Unit, linker: &dyn interp::Linker) -> usize {
         let first = self.add(Unit::new(unit.path().join("::"), unit.module().clone(), unit.checked().clone()));
@@ -167,18 +213,19 @@ impl Program {
         Ok(first)
     }
 
-    /// Leads the calls of a slot to a function of a block that the macro has left behind. The stub itself may call the slot.
-    /// `false` if nothing calls it.
+    /// Leads the calls of a slot, in a kernel and what it calls, to a function of a block that the macro has left behind. The stub
+    /// itself may call the slot. `false` if nothing calls it.
     ///
     /// # Errors
     /// As [`of_source`](Self::of_source).
     pub(crate) fn fill(
         &mut self,
-        slot: (&str, &str),
-        source: &'static Source,
-        stub: &str,
+        kernel: &str,
+        (module, slot): (&str, &str),
+        (source, stub): (&'static Source, &str),
     ) -> Result<bool, FrontError> {
-        let calls = self.calls_of(slot);
+        let mut calls = self.calls_of(kernel, slot);
+        calls.retain(|(_, (unit, _))| self.units[*unit].path == module);
         let unit = self.add_source(source)?;
         self.redirect(&calls, unit, stub);
         Ok(!calls.is_empty())
@@ -190,13 +237,13 @@ impl Program {
     /// A function that names no slot, or has another signature than the slot.
     pub(crate) fn fill_from(
         &mut self,
-        unit: &interp::Unit,
-        stub: &str,
+        kernel: &str,
+        (unit, stub): (&interp::Unit, &str),
         linker: &dyn interp::Linker,
     ) -> Result<bool, FrontError> {
-        let slot = stub_of(unit, stub)
-            .ok_or_else(|| FrontError::new(format!("`{stub}` says of no slot that it fills it")))?;
-        let calls = self.calls_named(slot);
+        let slot =
+            stub_of(unit, stub).ok_or_else(|| FrontError::new(format!("`{stub}` says of no slot that it fills it")))?;
+        let calls = self.calls_of(kernel, slot);
         let added = self.add_units(unit, linker);
         for (_, (of, name)) in &calls {
             if let (Some(slot), Some(stub)) = (self.units[*of].function(name), self.units[added].function(stub)) {
@@ -207,17 +254,14 @@ impl Program {
         Ok(!calls.is_empty())
     }
 
-    /// The paths of units that lead to a function of a module.
-    fn calls_of(&self, (module, name): (&str, &str)) -> Vec<(Call, Target)> {
-        let mut calls = self.calls_named(name);
-        calls.retain(|(_, (unit, _))| self.units[*unit].path == module);
-        calls
-    }
-
-    /// The paths of units that lead to a function of that name.
-    fn calls_named(&self, name: &str) -> Vec<(Call, Target)> {
-        let leads = self.links.iter().filter(|(_, (_, to))| to == name);
-        leads.map(|(call, target)| (call.clone(), target.clone())).collect()
+    /// The paths by which a kernel and what it calls reach a function of that name.
+    fn calls_of(&self, kernel: &str, name: &str) -> Vec<(Call, Target)> {
+        let calls = self.reached(kernel).1.into_iter();
+        let leads = calls.filter_map(|call| {
+            let target = self.links.get(&call)?.clone();
+            (target.1 == name).then_some((call, target))
+        });
+        leads.collect()
     }
 
     fn redirect(&mut self, calls: &[(Call, Target)], unit: usize, function: &str) {
@@ -276,7 +320,8 @@ fn stub_of<'u>(unit: &'u interp::Unit, stub: &str) -> Option<&'u str> {
 fn keeps(slot: &Fn, stub: &Fn) -> Result<(), FrontError> {
     let name = &stub.name.name.name;
     let differs = |what: String| {
-        let mut error = FrontError::new(format!("stub `{name}`: {what} is not that of the slot `{}`", slot.name.name.name));
+        let mut error =
+            FrontError::new(format!("stub `{name}`: {what} is not that of the slot `{}`", slot.name.name.name));
         error.help = Some("take over the signature of the slot".into());
         Err(error)
     };

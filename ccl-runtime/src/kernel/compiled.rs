@@ -5,9 +5,7 @@ use iss::profile::Profile;
 use iss::sim::{self, Simulator};
 use iss::target::Target;
 
-use super::{
-    Access, ArgError, Argument, Arguments, Fills, HostTensor, Kernel, Linked, Param, ParamType, Source,
-};
+use super::{Access, ArgError, Argument, Arguments, Fills, HostTensor, Kernel, Linked, Param, ParamType, Source};
 use crate::front::program::{Markers, Program};
 use crate::front::{self, Elaborated, FrontError, IrTensor};
 use crate::interp::{self, Library, Linker, LoadError};
@@ -124,7 +122,7 @@ impl Instance {
     /// If the kernel has no such slot.
     pub fn fill<Slot: Linked, Stub: Fills<Slot>>(mut self) -> Result<Self, InstanceError> {
         let slot = (Slot::source().module_path(), Slot::SIGNATURE.name);
-        let filled = self.program.fill(slot, Stub::source(), Stub::SIGNATURE.name)?;
+        let filled = self.program.fill(&self.function, slot, (Stub::source(), Stub::SIGNATURE.name))?;
         if filled { Ok(self) } else { Err(self.no_slot(slot.1)) }
     }
 
@@ -135,7 +133,7 @@ impl Instance {
     pub fn fill_from(mut self, library: &Library, stub: &str) -> Result<Self, InstanceError> {
         let missing = || InstanceError::Missing { what: "function", name: stub.to_owned() };
         let unit = library.with_function(stub).ok_or_else(missing)?;
-        let filled = self.program.fill_from(unit, stub, library)?;
+        let filled = self.program.fill_from(&self.function, (unit, stub), library)?;
         if filled { Ok(self) } else { Err(self.no_slot(stub)) }
     }
 

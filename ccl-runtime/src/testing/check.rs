@@ -87,7 +87,15 @@ pub fn check(kernel: &impl Subject) -> Cost {
 impl<'a, S: Subject> Check<'a, S> {
     /// A check with random arguments.
     pub fn new(subject: &'a S) -> Self {
-        Self { subject, given: Arguments::new(), seed: 1, cases: Fill::ALL.len(), bar: None, probes: false, steps: Vec::new() }
+        Self {
+            subject,
+            given: Arguments::new(),
+            seed: 1,
+            cases: Fill::ALL.len(),
+            bar: None,
+            probes: false,
+            steps: Vec::new(),
+        }
     }
 
     /// Passes `argument` in every case.
