@@ -1,3 +1,4 @@
-//! Tests that cross crates. `random` writes kernels and runs them several ways.
+//! Tests that cross crates. `random` writes kernels and runs them several ways, `costs` compares snapshots of costs.
 
+pub mod costs;
 pub mod random;
