@@ -27,8 +27,8 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Rem, Shl, Shr, Sub};
 
 use crate::native::lane::{Cmp, Lane};
 use crate::native::state;
-use crate::native::{Probe, Probes};
 use crate::native::{Cause, Id};
+use crate::native::{Probe, Probes};
 use crate::tensor::{Acc, Lrm};
 use crate::value::{Blend, Compare, Elem, Fx, Q, Value};
 
