@@ -311,6 +311,8 @@ fn fuse_conditions(block: &mut Block, facts: &Facts, types: &[Type]) -> bool {
             }
             _ => unreachable!("matched above"),
         }
+        // Nobody asks for it any more, and its operands are counted once.
+        block[i].kind = OpKind::Alu { op: AluOp::Mov, dst: Dst::Def(id), a: Src::Imm(0), b: Src::Imm(0) };
         changed = true;
     }
     changed
