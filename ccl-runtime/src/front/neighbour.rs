@@ -4,8 +4,9 @@ use iss::isa::operand::Cond;
 
 use super::cx::Cx;
 use super::error::R;
-use super::value::Pe;
-use crate::ir::{self, Dst, Fmt, OpKind, Src, Type};
+use super::pe::stored;
+use super::value::{Affine, Lrm, Pe, Place};
+use crate::ir::{self, Dst, Elem, Fmt, OpKind, Src, Type};
 use crate::kernel::ElemType;
 
 impl Cx<'_> {
@@ -41,6 +42,37 @@ impl Cx<'_> {
         let lo = self.neighbour(x.lo, dr, dc);
         let hi = x.hi.map(|hi| self.neighbour(hi, dr, dc));
         Ok(Pe { lo, hi, range, ..x })
+    }
+
+    /// `shift(&lrm, to, hops)`: by words, where elements fill them.
+    pub(super) fn lrm_neighbour(&mut self, lrm: &Lrm, to: &str, hops: usize) -> R<Lrm> {
+        if hops == 0 {
+            return Ok(lrm.clone());
+        }
+        let per_word = (4 / stored(lrm.elem).bytes()) as usize;
+        if let Place::Buffer { id: from, first } = &lrm.place
+            && lrm.elem != ElemType::I64
+            && lrm.n.is_multiple_of(per_word)
+            && let Some(first) = first.divided(per_word as i64)
+        {
+            let new = self.new_lrm("moved", lrm.elem, lrm.n)?;
+            let Place::Buffer { id, .. } = new.place else { unreachable!("new buffers are buffers") };
+            self.each(lrm.n / per_word, |cx, i| {
+                let word = cx.element(*from, Elem::I32, &first.plus(i));
+                let word = Pe::new(ElemType::I32, cx.copy(Src::Elem(word)));
+                let moved = cx.pe_neighbour(word, to, hops)?;
+                let place = cx.element(id, Elem::I32, i);
+                cx.store_word(place, moved.lo);
+                Ok(())
+            })?;
+            return Ok(new);
+        }
+        let mut lanes = Vec::new();
+        for i in 0..lrm.n {
+            let element = self.read_at(lrm, &Affine::number(i as i64))?;
+            lanes.push(self.pe_neighbour(element, to, hops)?);
+        }
+        Ok(Lrm::lanes(lrm.elem, lanes))
     }
 
     /// `reduce(x, op, over)`.

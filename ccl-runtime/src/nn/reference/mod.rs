@@ -8,6 +8,7 @@
 //! All of them panic where an operator refuses its operands, which a kernel of consistent extents never gives it.
 
 mod dense;
+mod fused;
 mod moves;
 mod pointwise;
 mod reduce;
@@ -15,6 +16,7 @@ mod resize;
 mod windows;
 
 pub use dense::*;
+pub use fused::*;
 pub use moves::*;
 pub use pointwise::*;
 pub use reduce::*;
