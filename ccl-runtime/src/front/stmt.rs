@@ -386,21 +386,22 @@ impl<'p> Cx<'p> {
             self.set_scalar(var, value);
             return Ok(());
         }
-        let any = self.scalar_value("any", &[], crate::ir::range::Range::between(0, 1));
-        let cond = iss::isa::operand::Cond::Eq;
-        self.push(OpKind::Any { dst: any, cond, a: Src::Imm(0), b: Src::Imm(0) });
+        let a = self.any_enabled();
         let (then, ()) = self.detached(|cx| {
             cx.set_scalar(var, value);
             Ok(())
         })?;
-        let (a, b) = (crate::ir::SVal::Val(any), crate::ir::SVal::Imm(0));
+        let b = crate::ir::SVal::Imm(0);
         self.push(OpKind::If { cond: iss::isa::operand::Cond::Ne, a, b, then, els: Vec::new() });
         Ok(())
     }
 
     fn assign_elements(&mut self, to: &Lrm, val: Val) -> R<()> {
         match val {
-            Val::Lrm(from) => self.copy_lrm(to, &from),
+            Val::Lrm(from) => match self.lands_in(to, &from)? {
+                true => Ok(()),
+                false => self.copy_lrm(to, &from),
+            },
             Val::Acc(acc) => {
                 let values = self.acc_values(&acc)?;
                 let from = Lrm::lanes(crate::kernel::ElemType::I32, values);
