@@ -30,6 +30,7 @@ pub mod pointwise;
 pub mod depthwise;
 pub mod conv;
 pub mod matmul;
+pub mod mix_ffn;
 
 pub mod softmax;
 pub mod layer_norm;

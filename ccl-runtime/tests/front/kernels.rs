@@ -47,8 +47,16 @@ impl Case {
 
 #[track_caller]
 pub fn instance(text: &str, function: &str, consts: &[i128], target: &Target) -> Case {
+    instance_of(&[("crate".into(), text.into())], function, consts, target)
+}
+
+/// A kernel of some files: module and text.
+#[track_caller]
+pub fn instance_of(files: &[(String, String)], function: &str, consts: &[i128], target: &Target) -> Case {
     let mut library = Library::new();
-    library.load("crate", "kernel.rs", text).unwrap_or_else(|e| panic!("{e}"));
+    for (module, text) in files {
+        library.load(module, "kernel.rs", text).unwrap_or_else(|e| panic!("{e}"));
+    }
     let unit = library.with_function(function).expect("the kernel is there");
     let instance = Instance::from_unit(unit, function, consts, target, &library).unwrap_or_else(|e| panic!("{e}"));
     let (function, consts) = (function.to_owned(), consts.to_vec());
