@@ -8,4 +8,6 @@ mod costs;
 mod jumps;
 #[path = "front/kernels.rs"]
 mod kernels;
+#[path = "front/library.rs"]
+mod library;
 mod support;

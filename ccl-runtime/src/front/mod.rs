@@ -38,3 +38,4 @@ mod wide;
 
 pub use error::FrontError;
 pub use finish::{Elaborated, IrTensor, elaborate, params};
+pub use program::Markers;
