@@ -52,13 +52,16 @@ impl Cx<'_> {
         if !own || self.masks > 0 || [there, here].iter().any(|id| self.shared.contains(id)) {
             return Ok(false);
         }
-        let Some((flow, alloc)) = self.fetched_alone(here, there) else { return Ok(false) };
+        if !self.b.innermost().iter().any(|op| fetches(&op.kind, here)) {
+            return Ok(false);
+        }
         let Some(first) = first.as_known() else {
             return match self.loop_of(first) {
                 Some(key) if self.trips.get(&key).is_some_and(|n| *n <= FEW) => Err(Stop::Replan(key, Plan::Whole)),
                 _ => Ok(false),
             };
         };
+        let Some((flow, alloc)) = self.fetched_alone(here, there) else { return Ok(false) };
         let block = self.b.innermost();
         let OpKind::Flow { walk, .. } = &mut block[flow].kind else { return Ok(false) };
         if (first * bytes) % walk.elem.bytes() as i64 != 0 {
@@ -78,10 +81,7 @@ impl Cx<'_> {
         }
         let block = self.b.innermost();
         let alloc = block.iter().position(|op| matches!(op.kind, OpKind::Lrm { dst, .. } if dst == buf))?;
-        let flow = block.iter().position(|op| match &op.kind {
-            OpKind::Flow { out: false, walk, .. } => walk.lrm == buf,
-            _ => false,
-        })?;
+        let flow = block.iter().position(|op| fetches(&op.kind, buf))?;
         let quiet = |kind: &OpKind| matches!(kind, OpKind::Lrm { .. } | OpKind::Scalar { .. } | OpKind::Wait { .. });
         let behind = block[flow + 1..].iter().all(|op| match &op.kind {
             OpKind::Flow { out: false, walk, .. } => walk.lrm != buf,
@@ -96,4 +96,9 @@ impl Cx<'_> {
         // Its allocation and the flow.
         (behind && n_uses == 2).then_some((flow, alloc))
     }
+}
+
+/// Whether an operation starts a flow into a buffer.
+fn fetches(kind: &OpKind, buf: Id) -> bool {
+    matches!(kind, OpKind::Flow { out: false, walk, .. } if walk.lrm == buf)
 }
