@@ -175,7 +175,7 @@ impl Cx<'_> {
             None => self.scalar_op(crate::ir::SOp::Sar, &first, &Affine::number(unit.trailing_zeros().into())),
         };
         let steps = self.stream_weights(stream, n, a.n)?;
-        let id = self.streams[stream].id;
+        let id = self.reading(stream)?;
         let step = |cx: &mut Self, i: &Affine| {
             let a = cx.element(buf, view, &base.plus(&i.times(per_step / unit)));
             cx.push(OpKind::Mac { width, shape, acc, at: 0, a, stream: id });

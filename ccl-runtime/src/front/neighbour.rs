@@ -174,7 +174,7 @@ impl Cx<'_> {
     /// Sums of 64 bits, by three parts that do not overflow.
     fn wide_reduce(&mut self, x: Pe, op: &str, over: &str) -> R<Pe> {
         if op != "Sum" {
-            return self.fail("the greatest or least of 64-bit values of PEs", "narrow them to `i32` first");
+            return self.wide_extremes(x, op, over);
         }
         let (lo, hi) = self.both_words(x);
         let mask = 0xffff;
@@ -189,5 +189,17 @@ impl Cx<'_> {
         let high = self.pe_reduce(Pe::new(ElemType::I32, hi), op, over)?;
         let high = self.wide_shift(true, Pe { elem: ElemType::I64, ..high }, 32)?;
         self.wide_binary(ccl_syntax::ast::BinOp::Add, sum, high)
+    }
+
+    /// Max and min of 64 bits: the high word decides, then the low word, which has no sign, of those that have it.
+    fn wide_extremes(&mut self, x: Pe, op: &str, over: &str) -> R<Pe> {
+        let (lo, hi) = self.both_words(x);
+        let high = self.pe_reduce(Pe::new(ElemType::I32, hi), op, over)?;
+        let signed = self.bin(ir::BinOp::Xor, lo, i32::MIN);
+        let least = if op == "Max" { i32::MIN } else { i32::MAX };
+        let mine = self.sel(Cond::Eq, [hi, high.lo, signed, Src::Imm(least)]);
+        let low = self.pe_reduce(Pe::new(ElemType::I32, mine), op, over)?;
+        let lo = self.bin(ir::BinOp::Xor, low.lo, i32::MIN);
+        Ok(Pe { elem: ElemType::I64, lo, hi: Some(high.lo), range: ElemType::I64.range(), exact: true })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::host::{HostTensor, pack_stream};
+use super::host::HostTensor;
 use crate::tensor::Kind;
 use crate::tensor::store::TensorId;
 use crate::tensor::view::View;
@@ -156,7 +156,7 @@ impl TensorType {
                 if bias.len() != outputs {
                     return Err(ArgError::Extents { wanted: vec![outputs], found: vec![bias.len()] });
                 }
-                Ok(pack_stream(order, [outputs, inputs], weights, bias, self.size_bytes()))
+                Ok(order.pack(inputs, self.elem.bytes(), weights.bytes(), bias))
             }
             (Kind::Stream(_), other) => Err(ArgError::Kind { wanted: "weights with biases", found: other.kind() }),
             (_, Argument::Tensor(tensor)) => {

@@ -4,7 +4,6 @@ use ndarray::{Array1, Array2, Dimension};
 
 use super::args::ElemType;
 use crate::native::Lane;
-use crate::tensor::Order;
 use crate::value::Elem;
 
 /// A tensor on the host.
@@ -117,26 +116,4 @@ pub struct Linear<T> {
     pub weights: Array2<T>,
     /// `[CO]`.
     pub bias: Array1<i32>,
-}
-
-/// The bytes of a stream: for each step's outputs their biases, then their weights; what fills up steps is 0.
-pub(super) fn pack_stream(
-    order: Order,
-    [outputs, inputs]: [usize; 2],
-    weights: &HostTensor,
-    bias: &[i32],
-    size_bytes: usize,
-) -> Vec<u8> {
-    let size = weights.elem.bytes();
-    let group = order.bias_bytes() + order.weights(inputs) * size;
-    let mut bytes = vec![0; size_bytes];
-    for o in 0..outputs {
-        let (own, lane) = (&mut bytes[o / order.outputs() * group..][..group], o % order.outputs());
-        own[4 * lane..][..4].copy_from_slice(&bias[o].to_le_bytes());
-        for k in 0..inputs {
-            let from = &weights.bytes[(o * inputs + k) * size..][..size];
-            own[order.bias_bytes() + order.weight(lane, k) * size..][..size].copy_from_slice(from);
-        }
-    }
-    bytes
 }

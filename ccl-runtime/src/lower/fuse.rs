@@ -78,7 +78,8 @@ fn clobbers(op: &Op, src: &Src, facts: &Facts) -> bool {
             | OpKind::Rau { .. },
             Src::Elem(e),
         ) => facts.moved.contains(&e.buf),
-        (kind, Src::Stream { .. }) => reads_stream(kind),
+        // Two streams may be under way: a word that is taken later would keep a third from its start.
+        (kind, Src::Stream { .. }) => reads_stream(kind) || matches!(kind, OpKind::Bcast { .. }),
         _ => false,
     };
     op.kind.operands(&mut |o| {
@@ -313,6 +314,8 @@ fn fuse_conditions(block: &mut Block, facts: &Facts, types: &[Type]) -> bool {
             }
             _ => unreachable!("matched above"),
         }
+        // Nobody asks for it any more, and its operands are counted once.
+        block[i].kind = OpKind::Alu { op: AluOp::Mov, dst: Dst::Def(id), a: Src::Imm(0), b: Src::Imm(0) };
         changed = true;
     }
     changed

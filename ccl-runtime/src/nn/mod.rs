@@ -13,7 +13,7 @@
 //!     pub const EXPAND: Kernel = pointwise::<32, 128, 64, 128>;
 //! }
 //! assert_eq!(EXPAND.params().len(), 5);
-//! # let _ = Bar { by: 1, per: 100_000 };
+//! # let _ = Bar { by: 1, one_in: 100_000 };
 //! ```
 //!
 //! Each kernel names a plain function of [`reference`] that says what it must give, by the operators of `ccl-golden`. Streams hold
@@ -36,6 +36,7 @@ pub mod layer_norm;
 pub mod pool;
 pub mod argmax;
 pub mod attention;
+pub mod stub;
 
 pub mod resize;
 pub mod moves;

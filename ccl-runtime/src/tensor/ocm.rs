@@ -184,17 +184,7 @@ fn stream_bytes<T: Elem, L: Layout>(weights: &[T], bias: &[i32]) -> Vec<u8> {
     let Kind::Stream(order) = L::KIND else { unreachable!("implemented for streams only") };
     assert!(size <= 2, "weights have 8 or 16 bits");
     assert_eq!((weights.len(), bias.len()), (co * k, co), "`CO * K` weights and `CO` biases");
-    let mut bytes = vec![0; size_bytes::<T::Lane, L>()];
-    let group = order.bias_bytes() + order.weights(k) * size;
-    for (o, (weights, bias)) in weights.chunks_exact(k.max(1)).zip(bias).enumerate() {
-        let (own, o) = (&mut bytes[o / order.outputs() * group..][..group], o % order.outputs());
-        let (biases, own) = own.split_at_mut(order.bias_bytes());
-        biases[4 * o..][..4].copy_from_slice(&bias.to_le_bytes());
-        for (k, weight) in weights.iter().enumerate() {
-            weight.to_lane().put_bytes(&mut own[order.weight(o, k) * size..][..size]);
-        }
-    }
-    bytes
+    order.pack(k, size, &from_memory(weights), bias)
 }
 
 impl<T: Elem, L> Ocm<T, L> {

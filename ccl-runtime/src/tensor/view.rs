@@ -49,6 +49,25 @@ impl Order {
     }
 }
 
+impl Order {
+    /// The bytes of a stream: for each step's outputs their biases, then their weights; what fills up steps is 0.
+    ///
+    /// `weights` are `[outputs][inputs]` of `elem` bytes each, little-endian.
+    pub(crate) fn pack(self, inputs: usize, elem: usize, weights: &[u8], bias: &[i32]) -> Vec<u8> {
+        let group = self.bias_bytes() + self.weights(inputs) * elem;
+        let mut bytes = vec![0; bias.len().div_ceil(self.outputs()) * group];
+        for (o, bias) in bias.iter().enumerate() {
+            let (own, lane) = (&mut bytes[o / self.outputs() * group..][..group], o % self.outputs());
+            own[4 * lane..][..4].copy_from_slice(&bias.to_le_bytes());
+            for k in 0..inputs {
+                let from = &weights[(o * inputs + k) * elem..][..elem];
+                own[self.bias_bytes() + self.weight(lane, k) * elem..][..elem].copy_from_slice(from);
+            }
+        }
+        bytes
+    }
+}
+
 /// Kinds of layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "see `layout`")]
