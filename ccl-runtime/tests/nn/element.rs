@@ -27,6 +27,8 @@ ccl! {
     const MUL_U: Kernel = mul::<6, 35, 70>;
     #[instance(target = QC_N)]
     const MUL_N: Kernel = mul::<5, 9, 17>;
+    #[instance(target = QC_N)]
+    const MUL_ONE: Kernel = mul::<1, 1, 1>;
     #[instance(target = QC_U)]
     const DIV_U: Kernel = div::<6, 35, 70>;
     #[instance(target = QC_N)]
@@ -75,6 +77,7 @@ fn products() {
         let given = [("scale", scale(ratio)), ("zero_points", list(zeros))];
         agree(&MUL_U, &given, INTEGER);
         agree(&MUL_N, &given, INTEGER);
+        agree(&MUL_ONE, &given, INTEGER);
     }
 }
 

@@ -31,6 +31,8 @@ ccl! {
     #[instance(target = QC_N)]
     const CONV_GROUPS: Kernel = conv_gather::<8, 16, 9, 9, 9, 9, 3, 3, 2, 4, 36>;
     #[instance(target = QC_N)]
+    const CONV_ONE: Kernel = conv_gather::<1, 4, 1, 1, 1, 1, 3, 3, 1, 4, 36>;
+    #[instance(target = QC_N)]
     const CONV_TAPS: Kernel = conv_by_taps::<9, 8, 17, 19, 9, 10, 3, 3, 72>;
     #[instance(target = QC_U)]
     const STEM: Kernel = conv_space_to_depth::<3, 6, 140, 132, 35, 33, 4, 2, 2, 48, 192>;
@@ -42,11 +44,17 @@ ccl! {
     #[instance(target = QC_U)]
     const MAX_POOL_2: Kernel = max_pool::<6, 70, 82, 35, 41, 2, 2>;
     #[instance(target = QC_N)]
+    const MAX_POOL_ONE: Kernel = max_pool::<1, 1, 1, 1, 1, 3, 3>;
+    #[instance(target = QC_N)]
+    const AVERAGE_ONE: Kernel = average_pool::<1, 1, 1, 1, 1, 3, 3>;
+    #[instance(target = QC_N)]
     const AVERAGE: Kernel = average_pool::<5, 17, 19, 9, 10, 3, 3>;
     #[instance(target = QC_U)]
     const AVERAGE_2: Kernel = average_pool::<6, 70, 82, 35, 41, 2, 2>;
     #[instance(target = QC_N)]
     const GLOBAL_N: Kernel = global_average_pool::<5, 17, 19>;
+    #[instance(target = QC_N)]
+    const GLOBAL_ONE: Kernel = global_average_pool::<1, 1, 1>;
     #[instance(target = QC_U)]
     const GLOBAL_U: Kernel = global_average_pool::<8, 35, 40>;
 
@@ -64,6 +72,8 @@ ccl! {
     const NEAREST_ANY: Kernel = resize_nearest::<3, 9, 7, 17, 20>;
     #[instance(target = QC_U)]
     const NEAREST_LESS: Kernel = resize_nearest::<2, 90, 70, 33, 41>;
+    #[instance(target = QC_N)]
+    const NEAREST_ONE: Kernel = resize_nearest::<1, 1, 1, 16, 8>;
     #[instance(target = QC_N)]
     const LINEAR_ANY: Kernel = resize_linear::<3, 9, 7, 17, 20>;
     #[instance(target = QC_U)]
@@ -104,6 +114,7 @@ fn convolutions() {
                 (&CONV_STEM, walk(4, [1, 1], [3, 3])),
                 (&CONV_DILATED, walk(1, [2, 1], [2, 2])),
                 (&CONV_GROUPS, walk(1, [1, 1], [1, 1])),
+                (&CONV_ONE, walk(1, [1, 1], [1, 1])),
             ];
             for (kernel, given) in cases {
                 agree(kernel, &[&given[..], &[("zero_points", list(zeros))]].concat(), INTEGER);
@@ -118,7 +129,7 @@ fn convolutions() {
 
 #[test]
 fn poolings() {
-    for (kernel, average, pad) in [(&MAX_POOL, &AVERAGE, 1), (&MAX_POOL_2, &AVERAGE_2, 0)] {
+    for (kernel, average, pad) in [(&MAX_POOL, &AVERAGE, 1), (&MAX_POOL_2, &AVERAGE_2, 0), (&MAX_POOL_ONE, &AVERAGE_ONE, 1)] {
         let walk = [("stride", 2.into()), ("pad", list([pad; 2]))];
         agree(kernel, &walk, EXACT);
         for (ratio, zeros) in [(1.0, [0, 0]), (0.7713471, [-128, 5]), (3.1034719, [9, -1])] {
@@ -126,7 +137,7 @@ fn poolings() {
             agree(average, &[&walk[..], &given].concat(), INTEGER);
         }
     }
-    for (kernel, n) in [(&GLOBAL_N, 17.0 * 19.0), (&GLOBAL_U, 35.0 * 40.0)] {
+    for (kernel, n) in [(&GLOBAL_N, 17.0 * 19.0), (&GLOBAL_U, 35.0 * 40.0), (&GLOBAL_ONE, 1.0)] {
         for zeros in [[0, 0], [-128, 7]] {
             agree(kernel, &[("scale", scale(0.9134719 / n)), ("zero_points", list(zeros))], INTEGER);
         }
@@ -135,7 +146,7 @@ fn poolings() {
 
 #[test]
 fn enlargements() {
-    for kernel in [&NEAREST_2, &NEAREST_4, &LINEAR_2, &LINEAR_4, &LINEAR_ONE, &NEAREST_ANY, &NEAREST_LESS] {
+    for kernel in [&NEAREST_2, &NEAREST_4, &LINEAR_2, &LINEAR_4, &LINEAR_ONE, &NEAREST_ANY, &NEAREST_LESS, &NEAREST_ONE] {
         agree(kernel, &[], EXACT);
     }
     // Weights that float32 holds give what it gives.
