@@ -70,7 +70,12 @@ pub(super) fn check(module: &Module, target: &Target) -> Result<(), FrontError> 
             "local memory in every PE",
             "fetch fewer channels at a time (`chunks::<N>()`), or end a block before the next buffer is allocated",
         ),
-        (true, u64::from(spec.ocm_bytes), "on-chip memory", "work on a part of the tensor at a time, or leave one outside"),
+        (
+            true,
+            u64::from(spec.ocm_bytes),
+            "on-chip memory",
+            "work on a part of the tensor at a time, or leave one outside",
+        ),
     ] {
         for func in &module.funcs {
             let mut meter = Meter { module, func, on_chip, live: Vec::new(), peak: Peak::default() };
@@ -82,10 +87,14 @@ pub(super) fn check(module: &Module, target: &Target) -> Result<(), FrontError> 
             meter.block(&func.body);
             if meter.peak.bytes > room {
                 let (name, bytes, product) = (&func.name, meter.peak.bytes, &spec.product);
-                let message = format!("`{name}` needs {bytes} bytes of {what}, {} more than the {room} of `{product}`", bytes - room);
+                let message = format!(
+                    "`{name}` needs {bytes} bytes of {what}, {} more than the {room} of `{product}`",
+                    bytes - room
+                );
                 let mut error = FrontError::new(message);
                 error.help = Some(help.to_owned());
-                let shown = |(name, bytes, place): &(String, u64, String)| format!("`{name}` has {bytes} bytes ({place})");
+                let shown =
+                    |(name, bytes, place): &(String, u64, String)| format!("`{name}` has {bytes} bytes ({place})");
                 error.calls = meter.peak.live.iter().map(shown).collect();
                 return Err(error);
             }

@@ -2,7 +2,7 @@
 //!
 //! A loop over a range stays one where its index may be an operand. It is unrolled where the index has to be a number (which is
 //! found out when something asks for it, and the loop is then begun anew), and several trips become one where a trip does
-//! so little that moving an address along would cost as much: [`by`].
+//! so little that moving an address along would cost as much: [`plan`].
 
 use ccl_syntax::ast::*;
 use iss::isa::operand::Cond;
@@ -22,13 +22,21 @@ const MOST_WHOLE: u64 = 1 << 14;
 const MOST_TILES: u64 = 64;
 /// Operations up to which the lowering unrolls a whole loop by itself.
 const LEFT_TO_LOWERING: u64 = 40;
+/// Operations up to which a whole loop is laid out trip by trip.
+const SHORT: u64 = 128;
 
-/// Trips of the text in one of the IR, for a body of so many operations: about 24 operations a trip, in which an address that is
-/// moved along is a twentieth.
-fn by(trips: u64, weight: Option<u64>) -> u64 {
+/// How a loop whose body has so many operations is laid out. Several trips of the text are one of the IR where that is some 64
+/// operations, in which an address that is moved along is little; as many as leave no trip over, if they are not much fewer.
+fn plan(trips: u64, weight: Option<u64>) -> Plan {
     match weight {
-        Some(w) if trips * w > LEFT_TO_LOWERING && w < 16 => (24 / w).clamp(1, 8).min(trips),
-        _ => 1,
+        _ if trips == 1 => Plan::Whole,
+        Some(w) if trips * w <= LEFT_TO_LOWERING => Plan::By(1),
+        Some(w) if trips * w <= SHORT => Plan::Whole,
+        Some(w) if w < 32 => {
+            let most = (64 / w).clamp(1, 16).min(trips);
+            Plan::By((most / 2 + 1..=most).rev().find(|by| trips.is_multiple_of(*by)).unwrap_or(most))
+        }
+        _ => Plan::By(1),
     }
 }
 
@@ -190,8 +198,7 @@ impl<'p> Cx<'p> {
         let key = key_of(body);
         let mut plan = match self.learnt.plans.get(&key) {
             Some(plan) => *plan,
-            None if trips == 1 => Plan::Whole,
-            None => Plan::By(by(trips, walk::weight(body))),
+            None => plan(trips, walk::weight(body)),
         };
         loop {
             if matches!(plan, Plan::By(by) if by > trips) {
@@ -668,10 +675,7 @@ impl<'p> Cx<'p> {
     }
 
     /// An arm that may leave what is around it.
-    fn jumping_arm(
-        &mut self,
-        f: impl FnOnce(&mut Self) -> R<(Next, Val)>,
-    ) -> R<(crate::ir::Block, Val, bool)> {
+    fn jumping_arm(&mut self, f: impl FnOnce(&mut Self) -> R<(Next, Val)>) -> R<(crate::ir::Block, Val, bool)> {
         self.open();
         let (next, val) = f(self)?;
         let jumps = self.jump(next)?;

@@ -108,7 +108,7 @@ pub(super) struct Cx<'p> {
     /// Buffers into which one flow brings tiles of two tensors.
     pub shared: Vec<Id>,
     /// Buffers into parts of which tiles land.
-    pub landing: Vec<Id>,
+    pub landing: Vec<(Id, super::landing::Bytes)>,
     /// Trips of loops over ranges that stay loops.
     pub trips: HashMap<LoopKey, u64>,
     /// What is done once, before the kernel's body.
@@ -291,7 +291,7 @@ impl<'p> Cx<'p> {
         self.homes.retain(|id, _| id.0 < n);
         self.partial.retain(|id| id.0 < n);
         self.shared.retain(|id| id.0 < n);
-        self.landing.retain(|id| id.0 < n);
+        self.landing.retain(|(id, _)| id.0 < n);
     }
 
     // ---- what scalars depend on ----

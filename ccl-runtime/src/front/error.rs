@@ -17,7 +17,7 @@ pub struct FrontError {
     pub message: String,
     /// What mends it, where that is known.
     pub help: Option<String>,
-    /// Calls around it, the innermost first: function, file and line of the call; of a memory that is too small, its buffers.
+    /// Calls around it, the innermost first: function, file and line of the call. Of a memory that is too small, its buffers.
     pub calls: Vec<String>,
 }
 

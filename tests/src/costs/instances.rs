@@ -81,7 +81,7 @@ ccl! {
     #[instance(target = QC_U)]
     const AVERAGE_POOL: Kernel = average_pool::<16, 128, 256, 64, 128, 3, 3>;
     #[instance(target = QC_U)]
-    const GLOBAL_POOL: Kernel = global_average_pool::<64, 64, 128, 64>;
+    const GLOBAL_POOL: Kernel = global_average_pool::<64, 64, 128>;
     #[instance(target = QC_U)]
     const NEAREST_2: Kernel = enlarge_nearest::<16, 64, 128, 128, 256, 2, 16>;
     #[instance(target = QC_U)]
