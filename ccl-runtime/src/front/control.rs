@@ -683,7 +683,8 @@ impl<'p> Cx<'p> {
                 let var = self.new_var("v", Src::Imm(0));
                 let high = is_wide.then(|| self.new_var("v", Src::Imm(0)));
                 for (block, pe) in [(&mut then, x), (&mut els, y)] {
-                    let (ops, (lo, hi)) = self.detached(|cx| Ok(if is_wide { cx.both_words(pe) } else { (pe.lo, pe.lo) }))?;
+                    let (ops, (lo, hi)) =
+                        self.detached(|cx| Ok(if is_wide { cx.both_words(pe) } else { (pe.lo, pe.lo) }))?;
                     block.extend(ops);
                     for (var, a) in [(Some(var), lo), (high, hi)] {
                         let Some(var) = var else { continue };

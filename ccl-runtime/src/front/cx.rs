@@ -8,7 +8,7 @@ use ccl_syntax::{Span, print_expr};
 use iss::target::Target;
 
 use super::error::{FrontError, LoopKey, Plan, R, Stop};
-use super::program::Program;
+use super::program::{Markers, Program};
 use super::stream::Stream;
 use super::transfer::Flying;
 use super::value::{Affine, Next, Number, PlaceRef, Scalar, ScalarTy, Val};
@@ -72,6 +72,7 @@ pub(super) struct Saved {
 pub(super) struct Cx<'p> {
     pub program: &'p Program,
     pub target: &'p Target,
+    pub markers: Markers,
     pub b: Builder,
     pub slots: Vec<Slot>,
     pub frames: Vec<Frame>,
@@ -117,6 +118,7 @@ impl<'p> Cx<'p> {
         Cx {
             program,
             target,
+            markers: Markers::default(),
             b: Builder::kernel(name),
             slots: Vec::new(),
             frames: Vec::new(),

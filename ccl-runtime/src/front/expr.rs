@@ -236,7 +236,8 @@ impl<'p> Cx<'p> {
         self.no_streams(&taken)?;
         let cond = if op == BinOp::And { Cond::Ne } else { Cond::Eq };
         self.push(OpKind::If { cond, a, b: SVal::Imm(0), then, els: Vec::new() });
-        let Val::Scalar(Scalar { number: Number::Run(mut sum), .. }) = self.read(&Val::ScalarVar(ScalarTy::Bool, var))?
+        let Val::Scalar(Scalar { number: Number::Run(mut sum), .. }) =
+            self.read(&Val::ScalarVar(ScalarTy::Bool, var))?
         else {
             unreachable!("a variable is known when the kernel runs")
         };

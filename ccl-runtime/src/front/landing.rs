@@ -89,10 +89,12 @@ impl Cx<'_> {
             kind => quiet(kind),
         });
         let mut n_uses = 0;
-        visit::walk(block, &mut |op| op.kind.clone().map_ids(&mut |id| {
-            n_uses += usize::from(id == buf);
-            id
-        }));
+        visit::walk(block, &mut |op| {
+            op.kind.clone().map_ids(&mut |id| {
+                n_uses += usize::from(id == buf);
+                id
+            })
+        });
         // Its allocation and the flow.
         (behind && n_uses == 2).then_some((flow, alloc))
     }

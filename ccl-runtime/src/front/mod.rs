@@ -36,3 +36,4 @@ mod wide;
 
 pub use error::FrontError;
 pub use finish::{Elaborated, IrTensor, elaborate, params};
+pub use program::Markers;

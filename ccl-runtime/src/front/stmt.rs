@@ -4,6 +4,7 @@ use ccl_syntax::ast::*;
 
 use super::cx::Cx;
 use super::error::R;
+use super::program::Markers;
 use super::value::{Acc, Affine, Lrm, Next, Pe, Place, PlaceRef, Val};
 use crate::ir::{OpKind, Src};
 
@@ -112,7 +113,9 @@ impl<'p> Cx<'p> {
             StmtKind::Probe(values) => {
                 for value in values {
                     let val = self.expr(value)?;
-                    self.probe(&Self::text(value), &val)?;
+                    if self.markers == Markers::All {
+                        self.probe(&Self::text(value), &val)?;
+                    }
                 }
             }
             StmtKind::Assert { cond, text } => self.assert(cond, text.as_deref())?,
@@ -443,6 +446,9 @@ impl<'p> Cx<'p> {
         match &val {
             Val::Pe(pe) => {
                 let pe = self.exact(*pe);
+                if pe.hi.is_some() {
+                    return self.fail("a probe of 64 bits", "probe a part of it: `narrow::<i32>(Wrap)`");
+                }
                 let a = match pe.lo {
                     src @ Src::Stream { .. } => self.copy(src),
                     src => src,
@@ -492,7 +498,9 @@ impl<'p> Cx<'p> {
             Val::Pe(pe) => pe.lo,
             other => return self.wrong("a condition", &other),
         };
-        self.push(OpKind::Assert { name, a });
+        if self.markers != Markers::None {
+            self.push(OpKind::Assert { name, a });
+        }
         Ok(())
     }
 }

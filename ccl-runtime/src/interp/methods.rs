@@ -314,7 +314,11 @@ impl<'a> Machine<'a> {
                 walk.with_block(by, bx)
             }
             ("chunks", []) => walk.with_chunks(self.chunk(generics)?),
-            _ => return Err(self.wrong(format!("something with a method `{name}`"), &Datum::Walk(tensor, Box::new(walk)))),
+            _ => {
+                return Err(
+                    self.wrong(format!("something with a method `{name}`"), &Datum::Walk(tensor, Box::new(walk)))
+                );
+            }
         };
         Ok(Datum::Walk(tensor, Box::new(walk)))
     }

@@ -3,6 +3,7 @@
 use super::cost::Cost;
 use super::input::{Fill, arguments};
 use super::mismatch::{Mismatch, Opinion, Origin, Report, compare};
+use super::probe::Probed;
 use crate::kernel::{Access, Argument, Arguments, Param, ParamType};
 
 /// What can be checked: a kernel of a `ccl!` block, or one that was read from text.
@@ -30,6 +31,11 @@ pub trait Subject {
     fn origin(&self, arguments: &Arguments, output: &str, element: usize) -> Result<Option<Origin>, String>;
     /// Runs the reference.
     fn reference(&self, arguments: &mut Arguments) -> ReferenceRun;
+    /// Runs it natively and on the simulator for what it probes.
+    ///
+    /// # Errors
+    /// As [`native`](Self::native) and [`simulate`](Self::simulate).
+    fn probes(&self, arguments: &Arguments) -> Result<Probed, String>;
 }
 
 /// What became of the reference.
@@ -65,6 +71,7 @@ pub struct Check<'a, S> {
     seed: u64,
     cases: usize,
     bar: Option<Bar>,
+    probes: bool,
     steps: Vec<(String, f64)>,
 }
 
@@ -80,7 +87,15 @@ pub fn check(kernel: &impl Subject) -> Cost {
 impl<'a, S: Subject> Check<'a, S> {
     /// A check with random arguments.
     pub fn new(subject: &'a S) -> Self {
-        Self { subject, given: Arguments::new(), seed: 1, cases: Fill::ALL.len(), bar: None, steps: Vec::new() }
+        Self {
+            subject,
+            given: Arguments::new(),
+            seed: 1,
+            cases: Fill::ALL.len(),
+            bar: None,
+            probes: false,
+            steps: Vec::new(),
+        }
     }
 
     /// Passes `argument` in every case.
@@ -104,6 +119,12 @@ impl<'a, S: Subject> Check<'a, S> {
     /// Lets elements differ from the reference.
     pub const fn within(mut self, bar: Bar) -> Self {
         self.bar = Some(bar);
+        self
+    }
+
+    /// Prints what the kernel probes in the first case, in runs of their own: neither results nor costs change by it.
+    pub const fn print_probes(mut self) -> Self {
+        self.probes = true;
         self
     }
 
@@ -134,6 +155,11 @@ impl<'a, S: Subject> Check<'a, S> {
             None => 0..self.cases.max(1),
         };
         let (mut first, mut missed) = (None, Missed::default());
+        if self.probes {
+            let inputs = self.inputs(seed, cases.start)?;
+            let probed = self.subject.probes(&inputs).map_err(|e| format!("`{}`: probes: {e}", self.subject.name()))?;
+            eprint!("{probed}");
+        }
         for case in cases {
             let cost = self.case(seed, case, &mut missed)?;
             first.get_or_insert(cost);
@@ -147,14 +173,8 @@ impl<'a, S: Subject> Check<'a, S> {
     }
 
     fn case(&self, seed: u64, case: usize, missed: &mut Missed) -> Result<Cost, String> {
-        let params = self.subject.params();
-        let name = self.subject.name();
-        let inputs = arguments(&params, &self.given, Fill::of_case(case), seed.wrapping_add(case as u64 * 7919))
-            .map_err(|missing| {
-                let names = missing.join("`, `");
-                format!("`{name}`: no value for `{names}`\n  help: give one, `.with(\"{}\", 3)`", missing[0])
-            })?;
-        inputs.check(&params).map_err(|error| format!("`{name}`: {error}"))?;
+        let (params, name) = (self.subject.params(), self.subject.name());
+        let inputs = self.inputs(seed, case)?;
         let in_case = |what: &str, text: String| format!("`{name}`, seed {seed}, case {case}: {what}: {text}");
         let mut native = inputs.clone();
         self.subject.native(&mut native).map_err(|e| in_case("native", e))?;
@@ -194,6 +214,18 @@ impl<'a, S: Subject> Check<'a, S> {
         }
     }
 
+    /// The arguments of a case.
+    fn inputs(&self, seed: u64, case: usize) -> Result<Arguments, String> {
+        let (params, name) = (self.subject.params(), self.subject.name());
+        let inputs = arguments(&params, &self.given, Fill::of_case(case), seed.wrapping_add(case as u64 * 7919))
+            .map_err(|missing| {
+                let names = missing.join("`, `");
+                format!("`{name}`: no value for `{names}`\n  help: give one, `.with(\"{}\", 3)`", missing[0])
+            })?;
+        inputs.check(&params).map_err(|error| format!("`{name}`: {error}"))?;
+        Ok(inputs)
+    }
+
     fn report(&self, mismatch: Mismatch, inputs: &Arguments, case: (u64, usize)) -> Report {
         // A report without an origin is better than none.
         let origin = self.subject.origin(inputs, &mismatch.output, mismatch.first).ok().flatten();
@@ -214,6 +246,11 @@ impl Bar {
     /// How many of so many elements may differ.
     fn allowed(&self, elements: usize) -> u64 {
         if self.by == 0 { 0 } else { (elements as u64 / self.one_in.max(1)).max(1) }
+    }
+
+    /// Whether so many differences are within it.
+    pub(super) fn allows(&self, m: &Mismatch) -> bool {
+        m.largest.0 <= self.by && m.count as u64 <= self.allowed(m.dims.iter().product())
     }
 }
 
@@ -290,6 +327,9 @@ mod tests {
         fn origin(&self, _: &Arguments, _: &str, element: usize) -> Result<Option<Origin>, String> {
             let pe = Some((element / 30, (element % 30) as i32));
             Ok(Some(Origin { pc: 1, cycle: 2, pe, line: None, operations: Vec::new() }))
+        }
+        fn probes(&self, _: &Arguments) -> Result<Probed, String> {
+            Ok(Probed::default())
         }
         fn reference(&self, arguments: &mut Arguments) -> ReferenceRun {
             match self.reference {

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     } else {
         println!("cycles; per item: arithmetic of an item and tile; a limit is met with a ratio of {RATIO} at most\n");
         for target in [&QC_U, &QC_U_NARROW] {
-            println!("{}\n{}", target.spec().product, costs.table(&target.spec().product.to_string()));
+            println!("{}\n{}", target.spec().product, costs.table(&target.spec().product));
         }
     }
     errors.iter().for_each(|error| eprintln!("{error}"));

@@ -189,14 +189,16 @@ fn windows() -> Vec<Case> {
             (OUTPUT, 64, 1152),
             7.0,
         ),
-        case(("convolution 3x3, sums kept", &BY_TAPS), with(walk(1, 1), vec![("zero_point", 3.into())]), (OUTPUT, 64, 1152), None),
+        case(
+            ("convolution 3x3, sums kept", &BY_TAPS),
+            with(walk(1, 1), vec![("zero_point", 3.into())]),
+            (OUTPUT, 64, 1152),
+            None,
+        ),
         case(("depthwise 3x3", &DEPTHWISE3), scaled(PLAIN, 3), ("channel", 32, 0), 36.0),
         case(
             ("depthwise 5x5", &DEPTHWISE),
-            with(
-                window(1, 2),
-                vec![("dilation", 1.into()), ("scale", scale(PLAIN)), ("zero_points", list([0, 3]))],
-            ),
+            with(window(1, 2), vec![("dilation", 1.into()), ("scale", scale(PLAIN)), ("zero_points", list([0, 3]))]),
             ("channel", 16, 0),
             None,
         ),
@@ -230,12 +232,18 @@ fn rows() -> Vec<Case> {
     let steps = || vec![("steps", bits(256.0, 22)), ("zero_point", (-128).into())];
     let table = vec![("table", words(&tables::exponentials(0.05, 22)))];
     let norm = |channels: usize, epsilon: i64| {
-        let parameters = HostTensor::from_fn(ElemType::I32, &[2 * channels], |i| if i % 2 == 0 { 30 << 22 } else { 9 << 16 });
+        let parameters =
+            HostTensor::from_fn(ElemType::I32, &[2 * channels], |i| if i % 2 == 0 { 30 << 22 } else { 9 << 16 });
         vec![("parameters", parameters.into()), ("epsilon", epsilon.into())]
     };
     vec![
         case(("softmax, table", &SOFTMAX), with(table, steps()), ("score", 128, 0), 10.0),
-        case(("softmax, 32-bit scores", &SOFTMAX_WIDE), with(vec![("scale", scale(1.5e-5))], steps()), ("score", 128, 0), 10.0),
+        case(
+            ("softmax, 32-bit scores", &SOFTMAX_WIDE),
+            with(vec![("scale", scale(1.5e-5))], steps()),
+            ("score", 128, 0),
+            10.0,
+        ),
         case(("layer norm, 32 channels", &NORM_32), norm(32, 1640), ("element", 32, 0), 14.0),
         case(("layer norm, 256 channels", &NORM_256), norm(256, 1640), ("element", 256, 0), 14.0),
         case(("arg-max", &ARGMAX), vec![], ("channel", 20, 0), None),

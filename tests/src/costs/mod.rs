@@ -3,9 +3,9 @@
 mod instances;
 
 use ccl_runtime::kernel::{Arguments, Instance, Kernel};
-use ccl_runtime::testing::input::{Fill, arguments};
 use ccl_runtime::testing::Cost;
 use ccl_runtime::testing::check::Subject;
+use ccl_runtime::testing::input::{Fill, arguments};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use iss::target::{QC_U, QC_U_NARROW, Target};
 use serde::Serialize;
@@ -90,7 +90,16 @@ impl Costs {
         let ruled = TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
         table.load_style(ruled).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header([
-            "kernel", "tiles", "total", "arithmetic", "busiest", "ratio", "per item", "limit", "", "item",
+            "kernel",
+            "tiles",
+            "total",
+            "arithmetic",
+            "busiest",
+            "ratio",
+            "per item",
+            "limit",
+            "",
+            "item",
         ]);
         for row in self.kernels.iter().filter(|row| row.target == target) {
             table.add_row([

@@ -13,6 +13,7 @@ mod moves;
 mod pointwise;
 mod reduce;
 mod resize;
+mod stub;
 mod windows;
 
 pub use dense::*;
@@ -21,6 +22,7 @@ pub use moves::*;
 pub use pointwise::*;
 pub use reduce::*;
 pub use resize::*;
+pub use stub::*;
 pub use windows::*;
 
 use ccl_golden::Quant;
