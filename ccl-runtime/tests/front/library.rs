@@ -15,11 +15,11 @@ use crate::kernels::{Case, arguments, instance_of, run};
 fn case(file: &str, function: &str, consts: &[i128], target: &Target) -> Case {
     let text = |name: &str| {
         let path = format!("{}/src/nn/{name}.rs", env!("CARGO_MANIFEST_DIR"));
-        (format!("crate::nn::{name}"), std::fs::read_to_string(path).expect("the file is there"))
+        (format!("crate::nn::{}", name.replace('/', "::")), std::fs::read_to_string(path).expect("the file is there"))
     };
     let mut files = vec![text("requantise")];
     if file == "attention" {
-        files.push(text("softmax"));
+        files.extend(["softmax", "stub/slots"].map(text));
     }
     files.push(text(file));
     instance_of(&files, function, consts, target)
