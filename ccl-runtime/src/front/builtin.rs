@@ -907,6 +907,12 @@ impl<'p> Cx<'p> {
                 tile.layout.stride *= self.arg_usize(args, 0)?.clamp(1, 1 << 12);
                 Val::Tile(Box::new(tile))
             }
+            "grid" => {
+                let (rows, cols) = (self.arg_usize(args, 0)?, self.arg_usize(args, 1)?);
+                self.check_grid(rows, cols)?;
+                tile.layout.grid = (rows, cols);
+                Val::Tile(Box::new(tile))
+            }
             "block" => {
                 let [by, bx] = generics else {
                     return self.fail("a block without its extents", "write `block::<2, 4>()`");

@@ -36,6 +36,9 @@ impl Cx<'_> {
 
     /// `shift(buffer, to, hops)`: by words where it lies so.
     pub(super) fn lrm_neighbour(&mut self, x: &Lrm, to: &str, hops: usize) -> R<Lrm> {
+        if hops == 0 {
+            return Ok(x.clone());
+        }
         self.no_mask("`shift`")?;
         let bytes = x.elem.bytes();
         let words = match &x.place {

@@ -5,6 +5,7 @@ use ccl_runtime::interp::{Library, Limits};
 use ccl_runtime::kernel::{ElemType, HostTensor, Instance};
 use ccl_runtime::nn::stub::{head_cost_only, online_softmax, slots, whole_head};
 use ccl_runtime::stub_conformance;
+use ccl_runtime::testing::stub::{Claim, claim, scratch};
 use ccl_runtime::testing::{Bar, Check};
 
 // Weights of 12 bits are summed in another order and scaled down on the way.
@@ -68,6 +69,8 @@ ccl! {
     #[instance(target = QC_N)]
     const PROJECTED: Kernel = project_by_slot::<70, 8, 0, 13421773, 28, 12582912, 19>;
     #[instance(target = QC_N)]
+    const KEPT: Kernel = project_by_slot::<70, 8, 0, 1, 0, 1, 0>;
+    #[instance(target = QC_N)]
     const HEAD: Kernel = attention_by_slot::<70, 50, 64, 4, 16, 8, 640, 12582912, 35, 12582912, 23>;
     #[instance(target = QC_U)]
     const WIDE_HEAD: Kernel = attention_by_slot::<1030, 128, 128, 2, 64, 32, 1024, 12582912, 36, 1, 0>;
@@ -97,6 +100,16 @@ fn a_stub_of_the_crate_fills_the_slot_of_a_kernel_of_the_library() {
     let refused = Instance::of_kernel(&HEAD).expect("an instance").fill::<slots::post_projection, keep_positive>();
     let refused = refused.expect_err("the slot is another").to_string();
     assert_eq!(refused, "there is no slot `post_projection` in `attention_by_slot`");
+}
+
+#[test]
+fn a_stub_that_breaks_its_claim_or_its_contract_is_told() {
+    let broken = claim(&KEPT, &PROJECTED, Claim::Exact).expect_err("one scales, the other does not");
+    assert!(broken.contains("Exact of the plain way"), "{broken}");
+    claim(&KEPT, &PROJECTED, Claim::Within(Bar { by: 26, one_in: 1 })).expect("128 * 1.2 saturates 26 steps off");
+    scratch(&HEAD, 16, 416).expect("6 bytes a key and 4 a feature");
+    let excess = scratch(&HEAD, 16, 415).expect_err("a byte is missing");
+    assert!(excess.contains("allocates 416 bytes in each PE, its contract allows 415"), "{excess}");
 }
 
 /// A stub as a user's file has it.
