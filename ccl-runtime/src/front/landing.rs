@@ -94,7 +94,8 @@ impl Cx<'_> {
         let flow = block.iter().position(|op| fetches(&op.kind, buf))?;
         let quiet = |kind: &OpKind| matches!(kind, OpKind::Lrm { .. } | OpKind::Scalar { .. } | OpKind::Wait { .. });
         let home = block.iter().position(|op| matches!(op.kind, OpKind::Lrm { dst, .. } if dst == other))?;
-        if home > flow || !block[home + 1..flow].iter().all(|op| fetches(&op.kind, other) || is_apart(op, other, range)) {
+        if home > flow || !block[home + 1..flow].iter().all(|op| fetches(&op.kind, other) || is_apart(op, other, range))
+        {
             return None;
         }
         let behind = block[flow + 1..].iter().all(|op| match &op.kind {

@@ -129,7 +129,9 @@ fn convolutions() {
 
 #[test]
 fn poolings() {
-    for (kernel, average, pad) in [(&MAX_POOL, &AVERAGE, 1), (&MAX_POOL_2, &AVERAGE_2, 0), (&MAX_POOL_ONE, &AVERAGE_ONE, 1)] {
+    for (kernel, average, pad) in
+        [(&MAX_POOL, &AVERAGE, 1), (&MAX_POOL_2, &AVERAGE_2, 0), (&MAX_POOL_ONE, &AVERAGE_ONE, 1)]
+    {
         let walk = [("stride", 2.into()), ("pad", list([pad; 2]))];
         agree(kernel, &walk, EXACT);
         for (ratio, zeros) in [(1.0, [0, 0]), (0.7713471, [-128, 5]), (3.1034719, [9, -1])] {
@@ -146,7 +148,8 @@ fn poolings() {
 
 #[test]
 fn enlargements() {
-    for kernel in [&NEAREST_2, &NEAREST_4, &LINEAR_2, &LINEAR_4, &LINEAR_ONE, &NEAREST_ANY, &NEAREST_LESS, &NEAREST_ONE] {
+    for kernel in [&NEAREST_2, &NEAREST_4, &LINEAR_2, &LINEAR_4, &LINEAR_ONE, &NEAREST_ANY, &NEAREST_LESS, &NEAREST_ONE]
+    {
         agree(kernel, &[], EXACT);
     }
     // Weights that float32 holds give what it gives.
