@@ -352,9 +352,15 @@ impl<'p> Cx<'p> {
                 Val::Scalar(if any { found } else { self.scalar_unary(UnOp::Not, &found)? })
             }
             "shift" => {
-                let x = self.arg_pe(args, 0)?;
+                let x = self.arg(args, 0)?;
                 let (to, hops) = (self.arg_choice(args, 1)?, self.arg_usize(args, 2)?);
-                Val::Pe(self.pe_neighbour(x, to, hops)?)
+                match x {
+                    Val::Lrm(lrm) => Val::Lrm(self.lrm_neighbour(&lrm, to, hops)?),
+                    x => {
+                        let x = self.as_pe(&x, None)?;
+                        Val::Pe(self.pe_neighbour(x, to, hops)?)
+                    }
+                }
             }
             "reduce" => {
                 let x = self.arg_pe(args, 0)?;
@@ -453,7 +459,13 @@ impl<'p> Cx<'p> {
     }
 
     fn lookup(&mut self, args: &'p [Expr]) -> R<Val> {
-        let table = self.arg(args, 0)?;
+        let mut table = self.arg(args, 0)?;
+        if let Val::Lrm(lrm) = &table
+            && args.get(1).is_some_and(super::walk::has_effects)
+        {
+            // What the index assigns, the table has not.
+            table = Val::Lrm(self.own_copy(&Lrm { fresh: false, ..lrm.clone() }, "table")?);
+        }
         let index = self.arg_pe(args, 1)?;
         let (elem, n, buf, first) = match &table {
             Val::Lrm(lrm) => {
@@ -893,6 +905,12 @@ impl<'p> Cx<'p> {
             }
             "stride" => {
                 tile.layout.stride *= self.arg_usize(args, 0)?.clamp(1, 1 << 12);
+                Val::Tile(Box::new(tile))
+            }
+            "grid" => {
+                let (rows, cols) = (self.arg_usize(args, 0)?, self.arg_usize(args, 1)?);
+                self.check_grid(rows, cols)?;
+                tile.layout.grid = (rows, cols);
                 Val::Tile(Box::new(tile))
             }
             "block" => {

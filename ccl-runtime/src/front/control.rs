@@ -41,12 +41,26 @@ impl<'p> Cx<'p> {
 
     /// Makes variables of the IR of what a block assigns.
     pub(super) fn materialise_for(&mut self, body: &Block, key: Option<LoopKey>) -> R<()> {
-        for path in walk::assigned(body) {
-            if let Some(slot) = self.slot_of(path) {
+        let (assigned, handed) = walk::assigned(body);
+        for slot in assigned.into_iter().filter_map(|path| self.slot_of(path)).collect::<Vec<_>>() {
+            self.materialise_slot(slot, key)?;
+        }
+        // A value that is handed on is a copy: numbers stay numbers.
+        for slot in handed.into_iter().filter_map(|path| self.slot_of(path)).collect::<Vec<_>>() {
+            if let Val::Ref(_) = self.slots[slot].val {
                 self.materialise_slot(slot, key)?;
             }
         }
         Ok(())
+    }
+
+    /// Makes variables of the IR of what an expression assigns.
+    pub(super) fn materialise_in(&mut self, expr: &Expr, key: Option<LoopKey>) -> R<()> {
+        if !walk::has_effects(expr) {
+            return Ok(());
+        }
+        let block = Block { stmts: Vec::new(), tail: Some(Box::new(expr.clone())), span: expr.span };
+        self.materialise_for(&block, key)
     }
 
     fn materialise_slot(&mut self, slot: usize, key: Option<LoopKey>) -> R<()> {
@@ -224,6 +238,7 @@ impl<'p> Cx<'p> {
         self.materialise_for(body, Some(key))?;
         let before = self.streams.clone();
         let (var, sum) = self.loop_var(pattern, (first, step, whole, by), key);
+        self.trips.insert(key, trips);
         self.open_loops.push((key, true));
         self.open();
         for j in 0..by {
@@ -580,7 +595,8 @@ impl<'p> Cx<'p> {
             branch = None;
             match &expr.kind {
                 ExprKind::Block(block) => self.materialise_for(block, key)?,
-                ExprKind::If { then, otherwise, .. } => {
+                ExprKind::If { cond, then, otherwise } => {
+                    self.materialise_in(cond, key)?;
                     self.materialise_for(then, key)?;
                     branch = otherwise.as_deref();
                 }
@@ -667,7 +683,8 @@ impl<'p> Cx<'p> {
                 let var = self.new_var("v", Src::Imm(0));
                 let high = is_wide.then(|| self.new_var("v", Src::Imm(0)));
                 for (block, pe) in [(&mut then, x), (&mut els, y)] {
-                    let (ops, (lo, hi)) = self.detached(|cx| Ok(if is_wide { cx.both_words(pe) } else { (pe.lo, pe.lo) }))?;
+                    let (ops, (lo, hi)) =
+                        self.detached(|cx| Ok(if is_wide { cx.both_words(pe) } else { (pe.lo, pe.lo) }))?;
                     block.extend(ops);
                     for (var, a) in [(Some(var), lo), (high, hi)] {
                         let Some(var) = var else { continue };
@@ -813,6 +830,7 @@ impl<'p> Cx<'p> {
         let key = key_of(body);
         self.land_named()?;
         self.materialise_for(body, Some(key))?;
+        self.materialise_in(cond, Some(key))?;
         let c = self.expr(cond)?;
         match self.read(&c)? {
             Val::Scalar(c) => {

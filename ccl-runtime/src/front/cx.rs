@@ -99,6 +99,12 @@ pub(super) struct Cx<'p> {
     pub aligns: HashMap<Id, u32>,
     /// Buffers whose last word holds fewer elements than a MAC step reads.
     pub partial: Vec<Id>,
+    /// Buffers into which one flow brings tiles of two tensors.
+    pub shared: Vec<Id>,
+    /// Buffers into parts of which tiles land.
+    pub landing: Vec<Id>,
+    /// Trips of loops over ranges that stay loops.
+    pub trips: HashMap<LoopKey, u64>,
     /// What is done once, before the kernel's body.
     pub prologue: IrBlock,
     pub tables: Vec<(Vec<i64>, crate::kernel::ElemType, Id)>,
@@ -130,6 +136,9 @@ impl<'p> Cx<'p> {
             homes: HashMap::new(),
             aligns: HashMap::new(),
             partial: Vec::new(),
+            shared: Vec::new(),
+            landing: Vec::new(),
+            trips: HashMap::new(),
             prologue: Vec::new(),
             tables: Vec::new(),
             span: Span::default(),
@@ -271,6 +280,8 @@ impl<'p> Cx<'p> {
         self.aligns.retain(|id, _| id.0 < n);
         self.homes.retain(|id, _| id.0 < n);
         self.partial.retain(|id| id.0 < n);
+        self.shared.retain(|id| id.0 < n);
+        self.landing.retain(|id| id.0 < n);
     }
 
     // ---- what scalars depend on ----

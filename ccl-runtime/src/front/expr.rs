@@ -223,9 +223,8 @@ impl<'p> Cx<'p> {
     /// `&&` and `||` whose right side does something: it is computed where the left does not decide.
     fn lazily(&mut self, op: BinOp, left: &Scalar, rhs: &'p Expr) -> R<Val> {
         let a = self.sval(&left.affine());
-        let of = Block { stmts: Vec::new(), tail: Some(Box::new(rhs.clone())), span: rhs.span };
         self.land_named()?;
-        self.materialise_for(&of, None)?;
+        self.materialise_in(rhs, None)?;
         let taken: Vec<u64> = self.streams.iter().map(|s| s.at).collect();
         let var = self.b.value("v", Type::ScalarVar);
         self.push(OpKind::ScalarVar { dst: var, init: SVal::Imm((op == BinOp::Or).into()) });
@@ -237,7 +236,8 @@ impl<'p> Cx<'p> {
         self.no_streams(&taken)?;
         let cond = if op == BinOp::And { Cond::Ne } else { Cond::Eq };
         self.push(OpKind::If { cond, a, b: SVal::Imm(0), then, els: Vec::new() });
-        let Val::Scalar(Scalar { number: Number::Run(mut sum), .. }) = self.read(&Val::ScalarVar(ScalarTy::Bool, var))?
+        let Val::Scalar(Scalar { number: Number::Run(mut sum), .. }) =
+            self.read(&Val::ScalarVar(ScalarTy::Bool, var))?
         else {
             unreachable!("a variable is known when the kernel runs")
         };

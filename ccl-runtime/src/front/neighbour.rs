@@ -4,8 +4,8 @@ use iss::isa::operand::Cond;
 
 use super::cx::Cx;
 use super::error::R;
-use super::value::Pe;
-use crate::ir::{self, Dst, Fmt, OpKind, Src, Type};
+use super::value::{Affine, Lrm, Pe, Place};
+use crate::ir::{self, Dst, Elem, Fmt, OpKind, Src, Type};
 use crate::kernel::ElemType;
 
 impl Cx<'_> {
@@ -19,23 +19,55 @@ impl Cx<'_> {
         Src::Val(dst)
     }
 
-    /// `shift(x, to, hops)`.
-    pub(super) fn pe_neighbour(&mut self, x: Pe, to: &str, hops: usize) -> R<Pe> {
-        self.no_mask("`shift`")?;
+    /// Rows and columns from a PE to the one whose value it gets; none beyond the edge.
+    fn source(&self, to: &str, hops: usize) -> Option<(i32, i32)> {
         let far = match to {
             "North" | "South" => self.rows(),
             _ => self.cols() + 2 * self.border(),
         };
-        if hops >= far {
-            return Ok(Pe::number(x.elem, 0));
+        let n = i32::try_from(hops).ok().filter(|_| hops < far)?;
+        Some(match to {
+            "North" => (n, 0),
+            "South" => (-n, 0),
+            "East" => (0, -n),
+            _ => (0, n),
+        })
+    }
+
+    /// `shift(buffer, to, hops)`: by words where it lies so.
+    pub(super) fn lrm_neighbour(&mut self, x: &Lrm, to: &str, hops: usize) -> R<Lrm> {
+        if hops == 0 {
+            return Ok(x.clone());
         }
-        let hops = hops as i32;
-        let (dr, dc) = match to {
-            "North" => (hops, 0),
-            "South" => (-hops, 0),
-            "East" => (0, -hops),
-            _ => (0, hops),
+        self.no_mask("`shift`")?;
+        let bytes = x.elem.bytes();
+        let words = match &x.place {
+            Place::Buffer { id, first } if (x.n * bytes).is_multiple_of(4) && bytes <= 4 => {
+                first.divided(4 / bytes as i64).map(|first| (*id, first))
+            }
+            _ => None,
         };
+        let (Some((from, first)), Some((dr, dc))) = (words, self.source(to, hops)) else {
+            let lanes = (0..x.n).map(|i| {
+                let value = self.read_at(x, &Affine::number(i as i64))?;
+                self.pe_neighbour(value, to, hops)
+            });
+            return Ok(Lrm { rows: x.rows, ..Lrm::lanes(x.elem, lanes.collect::<R<_>>()?) });
+        };
+        let moved = Lrm { rows: x.rows, ..self.new_lrm("moved", x.elem, x.n)? };
+        let (there, _) = self.in_buffer(&moved, "moved")?;
+        self.each(x.n * bytes / 4, |cx, i| {
+            let (a, dst) = (cx.element(from, Elem::I32, &first.plus(i)), cx.element(there, Elem::I32, i));
+            cx.push(OpKind::Shift { dst: Dst::Elem(dst), a: Src::Elem(a), dr, dc });
+            Ok(())
+        })?;
+        Ok(moved)
+    }
+
+    /// `shift(x, to, hops)`.
+    pub(super) fn pe_neighbour(&mut self, x: Pe, to: &str, hops: usize) -> R<Pe> {
+        self.no_mask("`shift`")?;
+        let Some((dr, dc)) = self.source(to, hops) else { return Ok(Pe::number(x.elem, 0)) };
         let x = self.exact(x);
         let range = (x.range.0.min(0), x.range.1.max(0));
         let lo = self.neighbour(x.lo, dr, dc);

@@ -121,6 +121,14 @@ impl Cx<'_> {
     }
 
     fn toward_zero(&mut self, p: Scaled, e: i32) -> Src {
+        if p.m == 1 && (1..=31).contains(&p.s) {
+            // What a negative number is short of the next multiple is at most all ones.
+            let sign = self.bin(ir::BinOp::Sar, p.a.lo, 31);
+            let ones = self.bin(ir::BinOp::And, sign, ((1i64 << p.s) - 1) as i32);
+            let up = self.bin(ir::BinOp::Add, p.a.lo, ones);
+            let v = self.bin(ir::BinOp::Sar, up, p.s);
+            return self.bin(ir::BinOp::Add, v, p.offset as i32);
+        }
         let floor = self.mul(p.a.lo, p.m as i32, p.s as i8);
         let sign = if p.m > 0 { p.a.range } else { (-p.a.range.1, -p.a.range.0) };
         let offset = p.offset as i32;
@@ -235,6 +243,14 @@ impl Cx<'_> {
         } else {
             let p = Scaled { a, m: 1, s: n as i32, rounding, offset: 0, limit: None };
             match rounding {
+                // Half of the greatest number, rounded up, by way of a sum that fits.
+                Rounding::HalfUp | Rounding::HalfEven if n == 1 && a.range.1 == i32::MAX as i64 => {
+                    let bits = if rounding == Rounding::HalfUp { 1 } else { 3 };
+                    let low = self.bin(ir::BinOp::And, a.lo, bits);
+                    let up = self.set(Cond::Eq, low, bits);
+                    let floor = self.bin(ir::BinOp::Sar, a.lo, 1);
+                    self.bin(ir::BinOp::Add, floor, up)
+                }
                 Rounding::HalfUp if a.range.1.saturating_add(1 << (n - 1)) <= i32::MAX as i64 => {
                     let u = self.bin(ir::BinOp::Add, a.lo, 1 << (n - 1));
                     self.bin(ir::BinOp::Sar, u, n as i32)

@@ -401,7 +401,10 @@ impl<'p> Cx<'p> {
 
     fn assign_elements(&mut self, to: &Lrm, val: Val) -> R<()> {
         match val {
-            Val::Lrm(from) => self.copy_lrm(to, &from),
+            Val::Lrm(from) => match self.lands_in(to, &from)? {
+                true => Ok(()),
+                false => self.copy_lrm(to, &from),
+            },
             Val::Acc(acc) => {
                 let values = self.acc_values(&acc)?;
                 let from = Lrm::lanes(crate::kernel::ElemType::I32, values);

@@ -19,6 +19,10 @@ pub(super) struct Ordered {
     pub weights: u64,
     /// Bytes of biases and weights.
     pub group: u64,
+    /// Bytes of the biases of a step's outputs; 0 of activations.
+    pub biases: u64,
+    /// Of activations token by token: bytes from one MAC step to the next.
+    pub stride: Option<i32>,
 }
 
 /// A stream under way.
@@ -64,13 +68,13 @@ impl Cx<'_> {
         let ordered = match view.kind {
             Kind::Stream(order) => {
                 let k = view.dims[2];
-                let weights = order.weights(k) as u64 * elem;
-                Some(Ordered { order, k, weights, group: weights + order.bias_bytes() as u64 })
+                let (weights, biases) = (order.weights(k) as u64 * elem, order.bias_bytes() as u64);
+                Some(Ordered { order, k, weights, group: weights + biases, biases, stride: None })
             }
-            _ => None,
+            _ => Self::activations(view),
         };
         let place = (self.frame().unit, self.span.start.line, self.span.start.col);
-        let biased = ordered.is_none() || self.learnt.biased.contains(&place);
+        let biased = ordered.is_none_or(|o| o.biases == 0) || self.learnt.biased.contains(&place);
         let (depth, len) = (self.b.depth(), view.kind.size_bytes(view.whole, elem as usize) as u64);
         let (id, buf, over) = (None, view.buf, false);
         let (start, lead, last, at, popped) = (0, 0, 0, 0, 0);
@@ -129,13 +133,40 @@ impl Cx<'_> {
             self.learnt.biased.push(stream.place);
             return Err(super::error::Stop::Restart);
         }
-        (stream.id, stream.start, stream.lead, stream.popped) = (Some(id), stream.at - lead, lead, lead);
+        let mut start = stream.at - lead;
+        if let Some(Ordered { stride: Some(_), group, .. }) = stream.ordered {
+            if !stream.at.is_multiple_of(group) {
+                return self.fail(
+                    "a broadcast of tokens is read on within a group, after another broadcast",
+                    "read one broadcast to the end of its group first",
+                );
+            }
+            start = stream.at / group * 16;
+        }
+        let stream = &mut self.streams[s];
+        (stream.id, stream.start, stream.lead, stream.popped) = (Some(id), start, lead, lead);
         let (buf, at) = (stream.buf, SVal::Imm(0));
         self.in_outer(depth, |cx| {
             cx.push(OpKind::Bcast { dst: id, buf, at, n0: 0, step0: 16, n1: 1, step1: 0 });
             cx.discard(id, lead / 4)
         })?;
         Ok(id)
+    }
+
+    /// The order in which activations are weights, if they can be.
+    fn activations(view: &View) -> Option<Ordered> {
+        let [channels, rows, columns] = view.dims;
+        let (order, k, stride) = match view.kind {
+            // 16 bytes are 4 tokens of 4 features.
+            Kind::Tokens if columns % 4 == 0 && channels % 4 == 0 => {
+                (Order::Mat4, channels, Some(i32::try_from(4 * columns).ok()?))
+            }
+            // 16 bytes are 16 places of a channel.
+            Kind::Planar if rows * columns % 16 == 0 => (Order::Dot, rows * columns, None),
+            _ => return None,
+        };
+        let group = order.weights(k) as u64;
+        (view.elem.bytes() == 1).then_some(Ordered { order, k, weights: group, group, biases: 0, stride })
     }
 
     /// Advances a stream and the engine's queue.
@@ -248,7 +279,7 @@ impl Cx<'_> {
         let mut filling = 0;
         if let Some(ordered) = self.streams[s].ordered {
             if !self.streams[s].at.is_multiple_of(ordered.group) {
-                let done = (self.streams[s].at % ordered.group).saturating_sub(ordered.order.bias_bytes() as u64);
+                let done = (self.streams[s].at % ordered.group).saturating_sub(ordered.biases);
                 return self.fail(
                     format!("biases are taken {done} bytes into the weights of a step's outputs"),
                     "biases come before the weights: `let mut acc = w.bias::<N>(); acc += mac(a, w.take::<N>());`",
@@ -258,7 +289,10 @@ impl Cx<'_> {
                 let of = ordered.order.outputs();
                 return self.fail(format!("`bias::<{n}>` of a stream laid out for {of} outputs"), "take as many");
             }
-            filling = (ordered.order.bias_bytes() / 4 - n) as u64;
+            if ordered.biases == 0 {
+                return self.fail("activations have no biases", "multiply them alone: `mac(a, w.take::<N>())`");
+            }
+            filling = ordered.biases / 4 - n as u64;
         } else if !self.streams[s].popped.is_multiple_of(4) {
             return self.fail("32-bit biases that do not stand at whole words", "fill the tensor up to words");
         }
@@ -286,13 +320,13 @@ impl Cx<'_> {
             }
             if stream.at.is_multiple_of(ordered.group) {
                 // Biases that nobody took are passed over.
-                let bias = ordered.order.bias_bytes() as u64;
+                let bias = ordered.biases;
                 if stream.biased {
                     self.discard(id, bias / 4)?;
                 }
                 self.advance(s, bias, if stream.biased { bias } else { 0 })?;
             }
-            let bias = ordered.order.bias_bytes() as u64;
+            let bias = ordered.biases;
             if self.streams[s].at % ordered.group + wanted > ordered.group
                 || (self.streams[s].at % ordered.group) < bias
             {
@@ -319,7 +353,7 @@ impl Cx<'_> {
             if !popped.is_multiple_of(4) {
                 return Ok(Err(if popped.is_multiple_of(2) { 2 } else { 4 }));
             }
-            if let Some(ordered) = new.ordered {
+            if let Some(ordered) = new.ordered.filter(|o| o.biases > 0) {
                 let phase = old.at % ordered.group;
                 let inside = phase > 0 && phase + bytes * trips <= ordered.group;
                 if !inside && !bytes.is_multiple_of(ordered.group) {
@@ -352,14 +386,22 @@ impl Cx<'_> {
         }
         let words = stream.popped.div_ceil(4);
         let mut entries = words.div_ceil(4);
-        let (mut at, mut n0, mut n1, mut step1) = (stream.start, entries, 1, 0);
+        let (mut at, mut n0, mut n1, mut step0, mut step1) = (stream.start, entries, 1, 16, 0);
         if let (Some(ordered), false) = (stream.ordered, stream.biased) {
             let per_group = ordered.weights / 16;
             n1 = entries.div_ceil(per_group.max(1)).max(1);
             (n0, step1) = (per_group, ordered.group as i32);
-            at += ordered.order.bias_bytes() as u64;
+            at += ordered.biases;
             if n1 == 1 {
                 step1 = 0;
+            }
+            entries = n0 * n1;
+        }
+        if let Some(Ordered { stride: Some(stride), group, .. }) = stream.ordered {
+            let per_group = group / 16;
+            (n0, n1, step0) = (per_group.min(entries), entries.div_ceil(per_group).max(1), stride);
+            if n1 > 1 {
+                step1 = 16;
             }
             entries = n0 * n1;
         }
@@ -367,8 +409,8 @@ impl Cx<'_> {
         let block = self.b.innermost();
         let start = block.iter().position(|op| matches!(op.kind, OpKind::Bcast { dst, .. } if dst == id));
         let Some(start) = start else { return Ok(()) };
-        if let OpKind::Bcast { at: a, n0: n, n1: m, step1: s1, .. } = &mut block[start].kind {
-            (*a, *n, *m, *s1) = (SVal::Imm(at as i32), n0 as u32, n1 as u32, step1);
+        if let OpKind::Bcast { at: a, n0: n, n1: m, step0: s0, step1: s1, .. } = &mut block[start].kind {
+            (*a, *n, *m, *s0, *s1) = (SVal::Imm(at as i32), n0 as u32, n1 as u32, step0, step1);
         }
         Ok(())
     }

@@ -367,6 +367,10 @@ impl<'a> Machine<'a> {
                 }
                 Ok(Datum::Tile(tensor, Box::new(tile)))
             }
+            ("grid", [rows, cols]) => {
+                let (rows, cols) = (self.small("the grid", Some(rows))?, self.small("the grid", Some(cols))?);
+                Ok(Datum::Tile(tensor, tile.grid(rows, cols)))
+            }
             ("channels", [first]) => {
                 let first = self.small("the channel", Some(first))?;
                 self.within("the channel", (tile.channel() + first) as i128, 0, MOST)?;

@@ -7,7 +7,7 @@ ccl! {
     use crate::nn::softmax::softmax_by_table;
     use crate::nn::stub::slots::post_projection;
 
-    /// Scores, softmax and values of one head; behind them the slot [`post_projection`](crate::nn::stub::post_projection), whose input
+    /// Scores, softmax and values of one head; behind them the slot [`post_projection`], whose input
     /// and output have the steps of `y`: both are 1 to it.
     ///
     /// # Shapes

@@ -16,7 +16,7 @@
 //! # let _ = Bar { by: 1, one_in: 100_000 };
 //! ```
 //!
-//! Each kernel names a plain function of [`reference`] that says what it must give, by the operators of `ccl-golden`. Streams hold
+//! Each kernel names a plain function of [`mod@reference`] that says what it must give, by the operators of `ccl-golden`. Streams hold
 //! biases first. Zero points of inputs are folded into biases by whoever makes them, wherever padding allows it.
 
 pub mod reference;
@@ -30,6 +30,7 @@ pub mod pointwise;
 pub mod depthwise;
 pub mod conv;
 pub mod matmul;
+pub mod mix_ffn;
 
 pub mod softmax;
 pub mod layer_norm;

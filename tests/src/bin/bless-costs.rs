@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::{env, fs, io};
 
-use ccl_tests::costs::{Snapshots, figures, moved, snapshots};
+use ccl_tests::cost_diff::{Snapshots, figures, moved, snapshots};
 
 /// What is tested if nothing else is said.
 const PACKAGES: [&str; 4] = ["-p", "ccl-runtime", "-p", "ccl-tests"];

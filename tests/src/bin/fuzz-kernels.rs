@@ -1,6 +1,6 @@
 //! Random kernels until the time is over: `fuzz-kernels --seconds 60 --seed 1`. A failure prints its seed and a small text, and ends
 //! the run; with `--all` the run goes on, and the seeds are listed by what failed. With `--strict` a kernel that the compiler
-//! refuses is a failure too.
+//! refuses is a failure too; `--show` prints the kernel of the seed and no more.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -8,18 +8,20 @@ use std::time::{Duration, Instant};
 
 use ccl_tests::random::{Case, Outcome, compare, shrink};
 
-const USAGE: &str = "usage: fuzz-kernels [--seconds N] [--seed S] [--all] [--strict]";
+const USAGE: &str = "usage: fuzz-kernels [--seconds N] [--seed S] [--all] [--strict] [--show]";
 /// Seeds that are shown of a kind of failure.
 const SHOWN: usize = 8;
 
 fn main() -> ExitCode {
-    let (mut seconds, mut first, mut goes_on, mut is_strict) = (60u64, 1u64, false, false);
+    let (mut seconds, mut first) = (60u64, 1u64);
+    let (mut goes_on, mut is_strict, mut is_shown) = (false, false, false);
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let mut value = || args.next().and_then(|value| value.parse::<u64>().ok());
         match flag.as_str() {
             "--all" => goes_on = true,
             "--strict" => is_strict = true,
+            "--show" => is_shown = true,
             "--seconds" | "--seed" => match value() {
                 Some(value) if flag == "--seed" => first = value,
                 Some(value) => seconds = value,
@@ -27,6 +29,10 @@ fn main() -> ExitCode {
             },
             _ => return usage(),
         }
+    }
+    if is_shown {
+        println!("{}", Case::new(first).text());
+        return ExitCode::SUCCESS;
     }
     let end = Instant::now() + Duration::from_secs(seconds);
     let judged = |case: &Case| match compare(case) {

@@ -68,7 +68,12 @@ const RULES: &[(Code, &str, &str, &str)] = &[
     (Code::WrongOperand, "a: Acc<4>, b: Acc<1>", "probe!((a + b).get(0));", "probe!((a + a).get(0));"),
     (Code::WrongOperand, "a: usize", "probe!(-a);", "probe!(-(a as i32));"),
     (Code::WrongOperand, "a: Q<bool>, b: Q<bool>", "probe!(min(a, b));", "probe!(a && b);"),
-    (Code::WrongOperand, "a: Q<Fx<16>>", "probe!(a.shr_round(3, HalfEven));", "probe!(a.raw().shr_round(3, HalfEven));"),
+    (
+        Code::WrongOperand,
+        "a: Q<Fx<16>>",
+        "probe!(a.shr_round(3, HalfEven));",
+        "probe!(a.raw().shr_round(3, HalfEven));",
+    ),
     (
         Code::WrongOperand,
         "a: Q<i64>, s: Scale",
@@ -257,8 +262,13 @@ fn what_rust_takes_is_taken() {
     let wrong = text.replace("return 2;", "probe!(2);");
     assert!(rendered(&wrong).contains("the result of `f`: expected `i32`, found `()`"), "{}", rendered(&wrong));
     // A negated condition in parentheses is no call of a macro `if`.
-    assert_eq!(rendered("fn f(c: bool) {\n    if !(c && c) {}\n    #[bound(1)]\n    while !(c) {\n        \
-                        return;\n    }\n}\n"), "");
+    assert_eq!(
+        rendered(
+            "fn f(c: bool) {\n    if !(c && c) {}\n    #[bound(1)]\n    while !(c) {\n        \
+                        return;\n    }\n}\n"
+        ),
+        ""
+    );
     // What a function from outside takes is for rustc to say.
     assert_eq!(rendered("fn f() {\n    golden::g(&mut Lrm::new(), (Acc::zero(), 1));\n}\n"), "");
 }

@@ -8,6 +8,7 @@
 //! All of them panic where an operator refuses its operands, which a kernel of consistent extents never gives it.
 
 mod dense;
+mod fused;
 mod moves;
 mod pointwise;
 mod reduce;
@@ -16,6 +17,7 @@ mod stub;
 mod windows;
 
 pub use dense::*;
+pub use fused::*;
 pub use moves::*;
 pub use pointwise::*;
 pub use reduce::*;

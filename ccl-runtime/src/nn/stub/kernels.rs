@@ -5,7 +5,7 @@ use ccl_runtime::ccl;
 ccl! {
     use crate::nn::stub::slots::{post_projection, whole_head};
 
-    /// A row of `x` for each token, by [`post_projection`](crate::nn::stub::post_projection).
+    /// A row of `x` for each token, by [`post_projection`].
     ///
     /// # Shapes
     /// `x, y: [N, D]`.
@@ -31,7 +31,7 @@ ccl! {
         }
     }
 
-    /// An attention head by [`whole_head`](crate::nn::stub::whole_head).
+    /// An attention head by [`whole_head`].
     ///
     /// # Shapes
     /// `q, y: [N, D]`; keys and values as the slot has them.

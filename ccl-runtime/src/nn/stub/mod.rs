@@ -2,7 +2,7 @@
 //!
 //! A **slot** is a function whose body is the plain way; its signature is the contract. A **stub** is a function of the same
 //! signature with `#[stub(slot)]`: the build compares the two field by field, and the stub's type implements
-//! [`Fills`](crate::kernel::Fills) for the slot, so that [`PostProjection`] and [`WholeHead`] are what it is known by.
+//! [`Fills`] for the slot, so that [`PostProjection`] and [`WholeHead`] are what it is known by.
 //!
 //! | slot | gets | gives |
 //! | --- | --- | --- |

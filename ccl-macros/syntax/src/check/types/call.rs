@@ -141,7 +141,9 @@ impl<'a> Checker<'a, '_> {
         let (holds, help) = match (name, elem) {
             ("min" | "max" | "clamp" | "abs", Elem::Bool) => (false, "conditions are combined by `&&` and `||`"),
             ("shr_round", Elem::Fx(_)) => (false, "`rescale` and `round` say how they round; `raw` gives the bits"),
-            ("shr_round" | "narrow" | "dequantize", Elem::Bool) => (false, "a number of a condition is `.widen::<i32>()`"),
+            ("shr_round" | "narrow" | "dequantize", Elem::Bool) => {
+                (false, "a number of a condition is `.widen::<i32>()`")
+            }
             ("dequantize", Elem::Fx(_)) => (false, "a format changes by `rescale`"),
             ("dequantize", _) if is_wide => (false, "narrow the sum first: `.narrow::<i32>(Saturate)`"),
             _ => (true, ""),

@@ -110,19 +110,13 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// A shift: scalars by scalars, values of PEs by a scalar or by a `Q<i32>`.
-    fn shift(
-        &mut self,
-        op: BinOp,
-        (a, x): (&Type, Elem),
-        (b, y): (&Type, &Elem),
-        b_span: Span,
-        span: Span,
-    ) -> Type {
+    fn shift(&mut self, op: BinOp, (a, x): (&Type, Elem), (b, y): (&Type, &Elem), b_span: Span, span: Span) -> Type {
         match (a, b) {
             (Type::Scalar(Elem::Fx(_)), Type::Scalar(_)) => self.no_operator(op, a, b, span),
             (Type::Scalar(_), Type::Scalar(_)) => Type::Scalar(x),
             (Type::Scalar(_), _) => {
-                let message = format!("`{}` of the scalar `{}` by a number of each PE", op.word(), self.literals.shown(a));
+                let message =
+                    format!("`{}` of the scalar `{}` by a number of each PE", op.word(), self.literals.shown(a));
                 self.push(Code::ShiftAmount, span, message, "spread what is shifted: `splat(..)`")
             }
             (_, Type::Pe(_)) if !self.literals.elem(y, &Elem::Int(IntTy::I32)) => {

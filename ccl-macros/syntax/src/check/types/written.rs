@@ -54,7 +54,12 @@ impl<'a> Checker<'a, '_> {
             GenericArg::Ty(ty) => match self.ty(ty) {
                 Type::Scalar(Elem::Int(int @ (IntTy::Usize | IntTy::U64 | IntTy::U32))) => {
                     let message = format!("`{}` is no element: PEs hold no values of this type", int.word());
-                    self.push(Code::NoElement, ty.span, message, "`i32` is the width of the ALU, `i64` a pair of words");
+                    self.push(
+                        Code::NoElement,
+                        ty.span,
+                        message,
+                        "`i32` is the width of the ALU, `i64` a pair of words",
+                    );
                     Elem::Unknown
                 }
                 Type::Scalar(elem) => elem,
