@@ -369,7 +369,7 @@ impl<'a> Machine<'a> {
             }
             ("grid", [rows, cols]) => {
                 let (rows, cols) = (self.small("the grid", Some(rows))?, self.small("the grid", Some(cols))?);
-                Ok(Datum::Tile(tensor, tile.grid(rows, cols)))
+                Ok(Datum::Tile(tensor, Box::new(tile.grid(rows, cols))))
             }
             ("channels", [first]) => {
                 let first = self.small("the channel", Some(first))?;

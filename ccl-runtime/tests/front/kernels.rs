@@ -201,7 +201,7 @@ fn pointwise() {
                 let x = arguments.tensor("x").expect("x");
                 let Some(Argument::Stream { weights, bias }) = arguments.get("w") else { panic!("w") };
                 let y = out.tensor("y").expect("y");
-                let (ci, co, area) = (ci as usize, co as usize, (h * w) as usize);
+                let (ci, area) = (ci as usize, (h * w) as usize);
                 for (o, bias) in bias.iter().enumerate() {
                     for p in 0..area {
                         let sum: i64 = (0..ci).map(|i| x.get(i * area + p) * weights.get(o * ci + i)).sum();
