@@ -26,8 +26,9 @@
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Rem, Shl, Shr, Sub};
 
 use crate::native::lane::{Cmp, Lane};
-use crate::native::state::{self, Probe, Probes};
+use crate::native::state;
 use crate::native::{Cause, Id};
+use crate::native::{Probe, Probes};
 use crate::tensor::{Acc, Lrm};
 use crate::value::{Blend, Compare, Elem, Fx, Q, Value};
 
@@ -455,39 +456,25 @@ pub trait Probed {
     fn probe(&self, name: &str);
 }
 
-fn record(name: &str, values: Vec<i64>, per_pe: bool, text: impl Fn(i64) -> String) {
+fn record(name: &str, values: Vec<i64>, per_pe: bool) {
     state::with(|s| {
-        let cols = if per_pe { s.geometry.cols } else { 0 };
-        let enabled = s.masks.last().map_or_else(|| vec![true; values.len()], |m| m.lanes[..values.len()].to_vec());
+        let (cols, enabled) = match (per_pe, s.masks.last()) {
+            (true, Some(mask)) => (s.geometry.cols, mask.lanes[..values.len()].to_vec()),
+            (true, None) => (s.geometry.cols, vec![true; values.len()]),
+            (false, _) => (0, vec![s.scalars_enabled()]),
+        };
         let probe = Probe { name: name.to_owned(), values, cols, enabled };
         if s.probes() == Probes::Print {
-            eprint!("{}", grid(&probe, text));
+            eprint!("{probe}");
         }
         s.record(probe);
     });
 }
 
-/// The value as a grid with coordinates; PEs that are disabled show a dot.
-fn grid(probe: &Probe, text: impl Fn(i64) -> String) -> String {
-    let cells: Vec<String> =
-        probe.values.iter().zip(&probe.enabled).map(|(v, on)| if *on { text(*v) } else { ".".to_owned() }).collect();
-    if probe.cols == 0 {
-        return format!("{}: {}\n", probe.name, cells.join(" "));
-    }
-    let width = cells.iter().map(String::len).max().unwrap_or(1).max(3);
-    let mut out = format!("{}:\n    ", probe.name);
-    (0..probe.cols).for_each(|col| out += &format!(" {col:>width$}"));
-    for (row, cells) in cells.chunks(probe.cols).enumerate() {
-        out += &format!("\n{row:>4}");
-        cells.iter().for_each(|cell| out += &format!(" {cell:>width$}"));
-    }
-    out + "\n"
-}
-
 impl<T: Elem> Probed for Q<T> {
     fn probe(&self, name: &str) {
         let values = self.to_vec().into_iter().map(|v| v.to_lane().to_i64()).collect();
-        record(name, values, true, |v| v.to_string());
+        record(name, values, true);
     }
 }
 impl<T: Elem, const N: usize> Probed for Lrm<T, N> {
@@ -513,14 +500,14 @@ impl<T: Probed, const N: usize> Probed for [T; N] {
 macro_rules! probed_scalars {
     ($($T:ty),*) => { $( impl Probed for $T {
         fn probe(&self, name: &str) {
-            record(name, vec![*self as i64], false, |v| v.to_string());
+            record(name, vec![*self as i64], false);
         }
     } )* };
 }
 probed_scalars!(i8, i16, i32, i64, u8, u16, u32, u64, usize, bool);
 impl<const F: usize> Probed for Fx<F> {
     fn probe(&self, name: &str) {
-        record(name, vec![self.raw() as i64], false, |v| v.to_string());
+        record(name, vec![self.raw() as i64], false);
     }
 }
 

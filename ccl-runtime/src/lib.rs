@@ -36,6 +36,9 @@ pub mod target {
     pub use iss::target::*;
 }
 
+#[doc = include_str!("guide.md")]
+pub mod guide {}
+
 #[doc(hidden)]
 pub mod __rt;
 pub mod flow;
@@ -68,3 +71,8 @@ pub mod prelude {
         quantize, reduce, requant, select, shift, splat,
     };
 }
+
+/// The examples of the project's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct ProjectReadme;

@@ -4,4 +4,6 @@
 mod costs;
 #[path = "front/kernels.rs"]
 mod kernels;
+#[path = "front/library.rs"]
+mod library;
 mod support;

@@ -12,8 +12,3 @@ pub mod sim;
 pub mod target;
 #[doc(hidden)]
 pub mod testing;
-
-/// The examples of the project's README.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct ProjectReadme;

@@ -1,3 +1,6 @@
-//! Tests that cross crates. `random` writes kernels and runs them several ways.
+//! Tests that cross crates: `random` writes kernels and runs them several ways, `costs` measures those of the library,
+//! `cost_diff` compares snapshots of costs.
 
+pub mod cost_diff;
+pub mod costs;
 pub mod random;

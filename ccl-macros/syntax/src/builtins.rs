@@ -299,8 +299,8 @@ builtins! {
         Method "Walk, Tile" stride = "stride(s: usize) -> Self";
         /// Every PE holds `BY` x `BX` neighbouring elements a channel.
         Method "Walk, Tile" block = "block::<BY, BX>() -> Self";
-        /// Lays tiles on `rows` x `cols` PEs.
-        Method "Walk" grid = "grid(rows: usize, cols: usize) -> Walk";
+        /// Lays tiles on `rows` x `cols` PEs. Of a tile: so many PEs take part from its first on, whatever the walk's step.
+        Method "Walk, Tile" grid = "grid(rows: usize, cols: usize) -> Self";
         /// Two bodies at a time work in turn on `n` instances of their buffers, so that flows run beside arithmetic.
         Method "Walk" pipelined = "pipelined(n: usize) -> Walk";
         /// Within each place, steps of `N` channels: one flow, waited for chunk by chunk.

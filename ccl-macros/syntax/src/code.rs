@@ -174,6 +174,17 @@ codes! {
     410 KernelParam = "not for the signature of a kernel",
         before "#[kernel]\nfn k(a: &Lrm<i8, 4>) {\n    probe!(a[0]);\n}",
         after "#[kernel]\nfn k(x: &Ocm<i8, Planar<4, 8, 8>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 4>>().wait();\n        probe!(a[0]);\n    }\n}";
+    /// A quotient or remainder in every PE. The ALU does not divide: a reciprocal is a multiplication, a power of two a shift, and
+    /// what must be divided is `fx_div`, 82 cycles long.
+    411 PerPeDivision = "division in PEs",
+        before "fn f(a: Q<i32>) -> Q<i32> {\n    a / 8\n}", after "fn f(a: Q<i32>) -> Q<i32> {\n    a >> 3\n}";
+    /// A type that PEs do not hold, as the element of a value, buffer or tensor.
+    412 NoElement = "not an element type",
+        before "fn f(a: Q<u32>) -> Q<bool> {\n    a == 3\n}", after "fn f(a: Q<i32>) -> Q<bool> {\n    a == 3\n}";
+    /// A shift of a scalar by a number that differs from PE to PE, or of a value of PEs by a number of another type than `i32`.
+    413 ShiftAmount = "wrong amount of a shift",
+        before "fn f(a: Q<i32>, n: Q<i8>) -> Q<i32> {\n    a << n\n}",
+        after "fn f(a: Q<i32>, n: Q<i8>) -> Q<i32> {\n    a << n.widen::<i32>()\n}";
     /// What flows in or out differs from its tensor: another element type, more channels, or weights in another order than
     /// they are taken.
     501 FlowShape = "shapes differ in a flow",

@@ -27,6 +27,19 @@ impl Place {
         Self { grid: (rows, cols), block: (1, 1), stride: 1, halo_rows: 0, halo_cols: 0 }
     }
 
+    /// The same on `rows` x `cols` PEs.
+    #[track_caller]
+    pub fn on(mut self, rows: usize, cols: usize) -> Self {
+        let (most_rows, most_cols) = state::with(|s| (s.geometry.rows, s.geometry.cols));
+        for (what, wanted, room) in [("a grid's rows", rows, most_rows), ("a grid's columns", cols, most_cols)] {
+            if wanted == 0 || wanted > room {
+                Cause::Array { what, wanted, room }.raise();
+            }
+        }
+        self.grid = (rows, cols);
+        self
+    }
+
     /// PEs that a tensor of `h` x `w` takes.
     pub fn pes(&self, h: usize, w: usize) -> (usize, usize) {
         (h.div_ceil(self.block.0 * self.stride), w.div_ceil(self.block.1 * self.stride))
@@ -94,6 +107,13 @@ impl Tile {
     pub fn block<const BY: usize, const BX: usize>(mut self) -> Self {
         const { assert!(BY > 0 && BX > 0, "`block`: a PE holds at least one element") }
         self.place.block = (BY, BX);
+        self
+    }
+
+    /// As many PEs from the tile's first on, whatever the step of its walk: more than that, and tiles overlap.
+    #[track_caller]
+    pub fn grid(mut self, rows: usize, cols: usize) -> Self {
+        self.place = self.place.on(rows, cols);
         self
     }
 

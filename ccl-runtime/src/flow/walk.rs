@@ -87,13 +87,7 @@ impl Walk {
     /// Lays tiles on `rows` x `cols` PEs.
     #[track_caller]
     pub fn grid(mut self, rows: usize, cols: usize) -> Self {
-        let (most_rows, most_cols) = state::with(|s| (s.geometry.rows, s.geometry.cols));
-        for (what, wanted, room) in [("a grid's rows", rows, most_rows), ("a grid's columns", cols, most_cols)] {
-            if wanted == 0 || wanted > room {
-                Cause::Array { what, wanted, room }.raise();
-            }
-        }
-        self.place.grid = (rows, cols);
+        self.place = self.place.on(rows, cols);
         self
     }
 

@@ -11,7 +11,7 @@ use crate::ir::{AluOp, Dst, Elem, ElemRef, Id, Index, LoopAttr, MacWidth, OpKind
 use crate::kernel::ElemType;
 
 /// MAC steps of one output group that are not looped over.
-const STRAIGHT: u64 = 16;
+const STRAIGHT: u64 = 80;
 
 impl Cx<'_> {
     fn new_group(&mut self, n: usize) -> R<Id> {
@@ -147,6 +147,14 @@ impl Cx<'_> {
             _ => MacShape::Outer,
         };
         let (per_step, bytes) = ((16 / n) as i64, a.elem.bytes());
+        let mut a = a.clone();
+        if let Place::Buffer { id, .. } = &a.place
+            && self.shared.contains(id)
+        {
+            // What fills it up to a step would lie on the other tensor's tile.
+            a = self.own_copy(&Lrm { fresh: false, ..a }, "factors")?;
+        }
+        let a = &a;
         let (buf, first) = self.in_buffer(a, "factors")?;
         let (view, unit) = match shape {
             MacShape::Outer => (super::pe::stored(a.elem), 1),
@@ -167,7 +175,7 @@ impl Cx<'_> {
             None => self.scalar_op(crate::ir::SOp::Sar, &first, &Affine::number(unit.trailing_zeros().into())),
         };
         let steps = self.stream_weights(stream, n, a.n)?;
-        let id = self.streams[stream].id;
+        let id = self.reading(stream)?;
         let step = |cx: &mut Self, i: &Affine| {
             let a = cx.element(buf, view, &base.plus(&i.times(per_step / unit)));
             cx.push(OpKind::Mac { width, shape, acc, at: 0, a, stream: id });
@@ -180,10 +188,10 @@ impl Cx<'_> {
     }
 
     fn mac_loop(&mut self, steps: u64, mut step: impl FnMut(&mut Self, &Affine) -> R<()>) -> R<()> {
-        let by = 8;
+        let by = 32;
         let whole = steps / by * by;
         let var = self.b.value("k", Type::Scalar);
-        self.ranges.insert(var, crate::ir::range::Range { lo: 0, hi: (whole - by) as i64, zeros: 3 });
+        self.ranges.insert(var, crate::ir::range::Range { lo: 0, hi: (whole - by) as i64, zeros: 5 });
         self.open();
         let base = self.variable(var);
         for j in 0..by {

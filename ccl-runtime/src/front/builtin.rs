@@ -352,9 +352,15 @@ impl<'p> Cx<'p> {
                 Val::Scalar(if any { found } else { self.scalar_unary(UnOp::Not, &found)? })
             }
             "shift" => {
-                let x = self.arg_pe(args, 0)?;
+                let x = self.arg(args, 0)?;
                 let (to, hops) = (self.arg_choice(args, 1)?, self.arg_usize(args, 2)?);
-                Val::Pe(self.pe_neighbour(x, to, hops)?)
+                match x {
+                    Val::Lrm(lrm) => Val::Lrm(self.lrm_neighbour(&lrm, to, hops)?),
+                    x => {
+                        let x = self.as_pe(&x, None)?;
+                        Val::Pe(self.pe_neighbour(x, to, hops)?)
+                    }
+                }
             }
             "reduce" => {
                 let x = self.arg_pe(args, 0)?;
@@ -453,7 +459,13 @@ impl<'p> Cx<'p> {
     }
 
     fn lookup(&mut self, args: &'p [Expr]) -> R<Val> {
-        let table = self.arg(args, 0)?;
+        let mut table = self.arg(args, 0)?;
+        if let Val::Lrm(lrm) = &table
+            && args.get(1).is_some_and(super::walk::has_effects)
+        {
+            // What the index assigns, the table has not.
+            table = Val::Lrm(self.own_copy(&Lrm { fresh: false, ..lrm.clone() }, "table")?);
+        }
         let index = self.arg_pe(args, 1)?;
         let (elem, n, buf, first) = match &table {
             Val::Lrm(lrm) => {
@@ -463,13 +475,24 @@ impl<'p> Cx<'p> {
             Val::Array(parts) => self.constant_table(parts)?,
             other => return self.wrong("a table", other),
         };
-        if !n.is_power_of_two() || n > 4096 {
-            return self.fail(format!("a table of {n} entries"), "tables have a power of two of entries, at most 4096");
+        let is_wide = elem == ElemType::I64;
+        if !n.is_power_of_two() || n > 4096 || is_wide && n > 2048 {
+            let help = "tables have a power of two of entries, at most 4096 words";
+            return self.fail(format!("a table of {n} entries of `{elem}`"), help);
         }
-        if let Val::Lrm(lrm) = &table
-            && lrm.elem == ElemType::I64
-        {
-            return self.fail("a table of 64-bit entries", "look up two tables of words");
+        if is_wide {
+            // Entries are pairs of words.
+            let index = self.exact(index).lo;
+            let low = self.bin(crate::ir::BinOp::Shl, index, 1);
+            let high = self.bin(crate::ir::BinOp::Or, low, 1);
+            let place = self.element(buf, crate::ir::Elem::I32, &first.times(2));
+            let bits = n.trailing_zeros() as u8 + 1;
+            let [lo, hi] = [low, high].map(|idx| {
+                let dst = self.b.value("t", crate::ir::Type::Q(crate::ir::Fmt::I32));
+                self.push(OpKind::Lut { dst: Dst::Def(dst), idx, table: place, bits });
+                Src::Val(dst)
+            });
+            return Ok(Val::Pe(Pe { elem, lo, hi: Some(hi), range: elem.range(), exact: true }));
         }
         let idx = if index.exact || n <= 256 { index.lo } else { self.exact(index).lo };
         let view = super::pe::stored(elem);
@@ -882,6 +905,12 @@ impl<'p> Cx<'p> {
             }
             "stride" => {
                 tile.layout.stride *= self.arg_usize(args, 0)?.clamp(1, 1 << 12);
+                Val::Tile(Box::new(tile))
+            }
+            "grid" => {
+                let (rows, cols) = (self.arg_usize(args, 0)?, self.arg_usize(args, 1)?);
+                self.check_grid(rows, cols)?;
+                tile.layout.grid = (rows, cols);
                 Val::Tile(Box::new(tile))
             }
             "block" => {

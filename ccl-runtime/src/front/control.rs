@@ -41,12 +41,26 @@ impl<'p> Cx<'p> {
 
     /// Makes variables of the IR of what a block assigns.
     pub(super) fn materialise_for(&mut self, body: &Block, key: Option<LoopKey>) -> R<()> {
-        for path in walk::assigned(body) {
-            if let Some(slot) = self.slot_of(path) {
+        let (assigned, handed) = walk::assigned(body);
+        for slot in assigned.into_iter().filter_map(|path| self.slot_of(path)).collect::<Vec<_>>() {
+            self.materialise_slot(slot, key)?;
+        }
+        // A value that is handed on is a copy: numbers stay numbers.
+        for slot in handed.into_iter().filter_map(|path| self.slot_of(path)).collect::<Vec<_>>() {
+            if let Val::Ref(_) = self.slots[slot].val {
                 self.materialise_slot(slot, key)?;
             }
         }
         Ok(())
+    }
+
+    /// Makes variables of the IR of what an expression assigns.
+    pub(super) fn materialise_in(&mut self, expr: &Expr, key: Option<LoopKey>) -> R<()> {
+        if !walk::has_effects(expr) {
+            return Ok(());
+        }
+        let block = Block { stmts: Vec::new(), tail: Some(Box::new(expr.clone())), span: expr.span };
+        self.materialise_for(&block, key)
     }
 
     fn materialise_slot(&mut self, slot: usize, key: Option<LoopKey>) -> R<()> {
@@ -224,6 +238,7 @@ impl<'p> Cx<'p> {
         self.materialise_for(body, Some(key))?;
         let before = self.streams.clone();
         let (var, sum) = self.loop_var(pattern, (first, step, whole, by), key);
+        self.trips.insert(key, trips);
         self.open_loops.push((key, true));
         self.open();
         for j in 0..by {
@@ -318,7 +333,7 @@ impl<'p> Cx<'p> {
     }
 
     /// A stream from outside is not read where it is not known how often.
-    fn no_streams(&self, taken: &[u64]) -> R<()> {
+    pub(super) fn no_streams(&self, taken: &[u64]) -> R<()> {
         if self.streams.iter().zip(taken).any(|(s, at)| s.at != *at) {
             return self.fail(
                 "a broadcast is read under a condition or in a loop whose trips are only known when the kernel runs",
@@ -485,6 +500,8 @@ impl<'p> Cx<'p> {
             self.depends_on_loop(var, key);
             self.open_loops.push((key, true));
             if outermost {
+                // The flow of a ring goes alone in its direction.
+                self.land_block(self.b.depth())?;
                 self.pipes.push((key, Vec::new(), Vec::new()));
             }
             self.open();
@@ -578,7 +595,8 @@ impl<'p> Cx<'p> {
             branch = None;
             match &expr.kind {
                 ExprKind::Block(block) => self.materialise_for(block, key)?,
-                ExprKind::If { then, otherwise, .. } => {
+                ExprKind::If { cond, then, otherwise } => {
+                    self.materialise_in(cond, key)?;
                     self.materialise_for(then, key)?;
                     branch = otherwise.as_deref();
                 }
@@ -661,17 +679,22 @@ impl<'p> Cx<'p> {
             }
             _ => {
                 let (x, y) = self.pair(&a, &b)?;
-                if x.hi.is_some() || y.hi.is_some() {
-                    return self
-                        .fail("an `if` whose value has 64 bits in every PE", "assign a `let mut` in the branches");
-                }
+                let is_wide = x.hi.is_some() || y.hi.is_some();
                 let var = self.new_var("v", Src::Imm(0));
+                let high = is_wide.then(|| self.new_var("v", Src::Imm(0)));
                 for (block, pe) in [(&mut then, x), (&mut els, y)] {
-                    let kind = OpKind::Alu { op: AluOp::Mov, dst: Dst::Var(var), a: pe.lo, b: Src::Imm(0) };
-                    block.push(crate::ir::Op { kind, loc });
+                    let (ops, (lo, hi)) =
+                        self.detached(|cx| Ok(if is_wide { cx.both_words(pe) } else { (pe.lo, pe.lo) }))?;
+                    block.extend(ops);
+                    for (var, a) in [(Some(var), lo), (high, hi)] {
+                        let Some(var) = var else { continue };
+                        let kind = OpKind::Alu { op: AluOp::Mov, dst: Dst::Var(var), a, b: Src::Imm(0) };
+                        block.push(crate::ir::Op { kind, loc });
+                    }
                 }
                 let range = (x.range.0.min(y.range.0), x.range.1.max(y.range.1));
-                Ok((Val::Pe(Pe::ranged(x.elem, Src::Val(var), range)), then, els))
+                let pe = Pe { hi: high.map(Src::Val), ..Pe::ranged(x.elem, Src::Val(var), range) };
+                Ok((Val::Pe(pe), then, els))
             }
         }
     }
@@ -680,8 +703,7 @@ impl<'p> Cx<'p> {
     pub(super) fn detached<T>(&mut self, f: impl FnOnce(&mut Self) -> R<T>) -> R<(crate::ir::Block, T)> {
         self.open();
         let value = f(self)?;
-        self.sums.pop();
-        Ok((self.b.close(), value))
+        Ok((self.shut(), value))
     }
 
     /// An `if` over a condition of each PE, as a statement.
@@ -808,13 +830,21 @@ impl<'p> Cx<'p> {
         let key = key_of(body);
         self.land_named()?;
         self.materialise_for(body, Some(key))?;
+        self.materialise_in(cond, Some(key))?;
         let c = self.expr(cond)?;
         match self.read(&c)? {
             Val::Scalar(c) => {
                 if c.as_known() == Some(0) {
                     return Ok(Next::Goes);
                 }
-                let init = self.sval(&c.affine());
+                let mut first = c.affine();
+                if self.masks > 0 {
+                    // Where no PE is enabled, scalars do not change, and such a loop would not end.
+                    let SVal::Val(enabled) = self.any_enabled() else { unreachable!("a question has a variable") };
+                    let enabled = self.variable(enabled);
+                    first = self.scalar_op(SOp::And, &first, &enabled);
+                }
+                let init = self.sval(&first);
                 let go = self.b.value("go", Type::ScalarVar);
                 self.push(OpKind::ScalarVar { dst: go, init });
                 let taken: Vec<u64> = self.streams.iter().map(|s| s.at).collect();
@@ -868,6 +898,13 @@ impl<'p> Cx<'p> {
     fn push_while(&mut self, go: Id, bound: u64, body: crate::ir::Block) {
         let bound = bound.min(i32::MAX as u64) as u32;
         self.push(OpKind::While { cond: Cond::Ne, a: SVal::Val(go), b: SVal::Imm(0), bound, body });
+    }
+
+    /// Whether any PE is enabled.
+    pub(super) fn any_enabled(&mut self) -> SVal {
+        let dst = self.scalar_value("any", &[], Range::between(0, 1));
+        self.push(OpKind::Any { dst, cond: Cond::Eq, a: Src::Imm(0), b: Src::Imm(0) });
+        SVal::Val(dst)
     }
 
     /// Whether a value is not 0 in any enabled PE.

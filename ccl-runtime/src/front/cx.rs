@@ -8,7 +8,7 @@ use ccl_syntax::{Span, print_expr};
 use iss::target::Target;
 
 use super::error::{FrontError, LoopKey, Plan, R, Stop};
-use super::program::Program;
+use super::program::{Markers, Program};
 use super::stream::Stream;
 use super::transfer::Flying;
 use super::value::{Affine, Next, Number, PlaceRef, Scalar, ScalarTy, Val};
@@ -61,6 +61,7 @@ pub(super) struct Saved {
     streams: Vec<Stream>,
     flying: Vec<Flying>,
     sums: Vec<Sums>,
+    serials: Vec<u32>,
     open_loops: usize,
     pipes: usize,
     masks: u32,
@@ -71,6 +72,7 @@ pub(super) struct Saved {
 pub(super) struct Cx<'p> {
     pub program: &'p Program,
     pub target: &'p Target,
+    pub markers: Markers,
     pub b: Builder,
     pub slots: Vec<Slot>,
     pub frames: Vec<Frame>,
@@ -81,6 +83,9 @@ pub(super) struct Cx<'p> {
     deps: HashMap<Id, LoopKey>,
     /// Sums that have been computed, by block.
     pub sums: Vec<Sums>,
+    /// A number for each open block, and for the next.
+    pub serials: Vec<u32>,
+    serial: u32,
     pub learnt: Learnt,
     /// Loops that are open, outermost first, and whether they may be unrolled.
     pub open_loops: Vec<(LoopKey, bool)>,
@@ -94,6 +99,12 @@ pub(super) struct Cx<'p> {
     pub aligns: HashMap<Id, u32>,
     /// Buffers whose last word holds fewer elements than a MAC step reads.
     pub partial: Vec<Id>,
+    /// Buffers into which one flow brings tiles of two tensors.
+    pub shared: Vec<Id>,
+    /// Buffers into parts of which tiles land.
+    pub landing: Vec<Id>,
+    /// Trips of loops over ranges that stay loops.
+    pub trips: HashMap<LoopKey, u64>,
     /// What is done once, before the kernel's body.
     pub prologue: IrBlock,
     pub tables: Vec<(Vec<i64>, crate::kernel::ElemType, Id)>,
@@ -107,6 +118,7 @@ impl<'p> Cx<'p> {
         Cx {
             program,
             target,
+            markers: Markers::default(),
             b: Builder::kernel(name),
             slots: Vec::new(),
             frames: Vec::new(),
@@ -115,6 +127,8 @@ impl<'p> Cx<'p> {
             ranges: HashMap::new(),
             deps: HashMap::new(),
             sums: vec![HashMap::new()],
+            serials: vec![0],
+            serial: 0,
             learnt,
             open_loops: Vec::new(),
             pipes: Vec::new(),
@@ -122,6 +136,9 @@ impl<'p> Cx<'p> {
             homes: HashMap::new(),
             aligns: HashMap::new(),
             partial: Vec::new(),
+            shared: Vec::new(),
+            landing: Vec::new(),
+            trips: HashMap::new(),
             prologue: Vec::new(),
             tables: Vec::new(),
             span: Span::default(),
@@ -197,12 +214,29 @@ impl<'p> Cx<'p> {
     pub fn open(&mut self) {
         self.b.open();
         self.sums.push(HashMap::new());
+        self.serial += 1;
+        self.serials.push(self.serial);
+    }
+    /// Ends the innermost block as it is.
+    pub fn shut(&mut self) -> IrBlock {
+        self.sums.pop();
+        self.serials.pop();
+        self.b.close()
+    }
+    /// Runs something at the end of an outer block, before the operation that is under construction there.
+    pub fn in_outer<T>(&mut self, depth: usize, f: impl FnOnce(&mut Self) -> R<T>) -> R<T> {
+        let (blocks, sums) = (self.b.set_aside(depth), self.sums.split_off(depth));
+        let serials = self.serials.split_off(depth);
+        let result = f(self);
+        self.b.take_back(blocks);
+        self.sums.extend(sums);
+        self.serials.extend(serials);
+        result
     }
     /// Ends a block: what was started in it is waited for and consumed in it.
     pub fn close(&mut self) -> R<IrBlock> {
         self.settle_block()?;
-        self.sums.pop();
-        Ok(self.b.close())
+        Ok(self.shut())
     }
     /// Waits for what was started in the innermost block and ends its streams.
     pub fn settle_block(&mut self) -> R<()> {
@@ -219,6 +253,7 @@ impl<'p> Cx<'p> {
             streams: self.streams.clone(),
             flying: self.flying.clone(),
             sums: self.sums.clone(),
+            serials: self.serials.clone(),
             open_loops: self.open_loops.len(),
             pipes: self.pipes.len(),
             masks: self.masks,
@@ -233,6 +268,7 @@ impl<'p> Cx<'p> {
         self.streams.clone_from(&saved.streams);
         self.flying.clone_from(&saved.flying);
         self.sums.clone_from(&saved.sums);
+        self.serials.clone_from(&saved.serials);
         self.open_loops.truncate(saved.open_loops);
         self.pipes.truncate(saved.pipes);
         self.masks = saved.masks;
@@ -244,6 +280,8 @@ impl<'p> Cx<'p> {
         self.aligns.retain(|id, _| id.0 < n);
         self.homes.retain(|id, _| id.0 < n);
         self.partial.retain(|id| id.0 < n);
+        self.shared.retain(|id| id.0 < n);
+        self.landing.retain(|id| id.0 < n);
     }
 
     // ---- what scalars depend on ----

@@ -4,11 +4,14 @@ use ccl_syntax::ast::*;
 use ccl_syntax::builtins::BuiltinKind;
 use ccl_syntax::check::Def;
 use ccl_syntax::eval::Value;
+use iss::isa::operand::Cond;
 
 use super::cx::Cx;
 use super::error::R;
-use super::value::{Acc, Lrm, PlaceRef, Scalar, ScalarTy, Val};
+use super::value::{Acc, Lrm, Number, PlaceRef, Scalar, ScalarTy, Val};
 use super::walk;
+use crate::ir::range::Range;
+use crate::ir::{OpKind, SVal, Type};
 use crate::value::{Overflow, Rounding};
 
 /// A constant as a scalar.
@@ -191,6 +194,14 @@ impl<'p> Cx<'p> {
                 left = Val::Scalar(s);
                 continue;
             }
+            if matches!(op, BinOp::And | BinOp::Or)
+                && walk::has_effects(rhs)
+                && let Val::Scalar(s) = self.read(&left)?
+                && s.as_known().is_none()
+            {
+                left = self.lazily(op, &s, rhs)?;
+                continue;
+            }
             // What the right side assigns, the left has been read before.
             if walk::has_effects(rhs) {
                 left = self.read(&left)?;
@@ -207,6 +218,31 @@ impl<'p> Cx<'p> {
             self.at(before);
         }
         Ok(left)
+    }
+
+    /// `&&` and `||` whose right side does something: it is computed where the left does not decide.
+    fn lazily(&mut self, op: BinOp, left: &Scalar, rhs: &'p Expr) -> R<Val> {
+        let a = self.sval(&left.affine());
+        self.land_named()?;
+        self.materialise_in(rhs, None)?;
+        let taken: Vec<u64> = self.streams.iter().map(|s| s.at).collect();
+        let var = self.b.value("v", Type::ScalarVar);
+        self.push(OpKind::ScalarVar { dst: var, init: SVal::Imm((op == BinOp::Or).into()) });
+        self.open();
+        let right = self.scalar(rhs)?;
+        let value = self.sval(&right.affine());
+        self.set_scalar(var, value);
+        let then = self.close()?;
+        self.no_streams(&taken)?;
+        let cond = if op == BinOp::And { Cond::Ne } else { Cond::Eq };
+        self.push(OpKind::If { cond, a, b: SVal::Imm(0), then, els: Vec::new() });
+        let Val::Scalar(Scalar { number: Number::Run(mut sum), .. }) =
+            self.read(&Val::ScalarVar(ScalarTy::Bool, var))?
+        else {
+            unreachable!("a variable is known when the kernel runs")
+        };
+        sum.range = Range::between(0, 1);
+        Ok(Val::Scalar(Scalar::run(ScalarTy::Bool, sum)))
     }
 
     pub(super) fn binary_vals(&mut self, op: BinOp, left: Val, right: Val) -> R<Val> {

@@ -6,7 +6,7 @@ use iss::target::Target;
 
 use super::cx::{Cx, Learnt};
 use super::error::{FrontError, R, Stop};
-use super::program::Program;
+use super::program::{Markers, Program};
 use super::value::{Scalar, ScalarTy, Val, View};
 use crate::ir::{self, Id, OpKind, Type, visit};
 use crate::kernel::{Access, Argument, Arguments, ElemType, LayoutType, Memory, Param, ParamType, TensorType};
@@ -63,10 +63,12 @@ pub fn elaborate(
     consts: &[i128],
     target: &Target,
     scalars: &Arguments,
+    markers: Markers,
 ) -> Result<Elaborated, FrontError> {
     let mut learnt = Learnt::default();
     for _ in 0..MOST_ATTEMPTS {
         let mut cx = Cx::new(program, target, function, learnt);
+        cx.markers = markers;
         match cx.kernel(unit, function, consts, scalars) {
             Ok(tensors) => return Ok(cx.finish(function, tensors)),
             Err(Stop::Error(error)) => return Err(*error),

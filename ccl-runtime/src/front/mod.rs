@@ -5,7 +5,7 @@
 //! - `value` is what names stand for, `cx` the state, `stmt`, `expr`, `call`, `builtin` walk the tree, `control` is loops, branches,
 //!   masks;
 //! - `scalar` keeps sums of loop variables, `pe`, `wide`, `round` are arithmetic of PEs, `neighbour` shifts and reductions;
-//! - `lrm`, `acc`, `stream` are local memory, accumulators, broadcasts; `tile`, `geometry`, `transfer` walks and flows.
+//! - `lrm`, `acc`, `stream` are local memory, accumulators, broadcasts; `tile`, `geometry`, `transfer`, `landing` walks and flows.
 //!
 //! Absent on purpose: optimisation. The lowering folds moves into operands, pipelines, unrolls short loops and schedules; here
 //! only what the text alone tells is used: const arguments, scalar arguments, ranges of values, which loop has to be unrolled.
@@ -19,6 +19,7 @@ mod error;
 mod expr;
 mod finish;
 mod geometry;
+mod landing;
 mod lrm;
 mod neighbour;
 mod pe;
@@ -35,3 +36,4 @@ mod wide;
 
 pub use error::FrontError;
 pub use finish::{Elaborated, IrTensor, elaborate, params};
+pub use program::Markers;

@@ -4,8 +4,8 @@ use iss::isa::operand::Cond;
 
 use super::cx::Cx;
 use super::error::R;
-use super::value::Pe;
-use crate::ir::{self, Dst, Fmt, OpKind, Src, Type};
+use super::value::{Affine, Lrm, Pe, Place};
+use crate::ir::{self, Dst, Elem, Fmt, OpKind, Src, Type};
 use crate::kernel::ElemType;
 
 impl Cx<'_> {
@@ -19,23 +19,55 @@ impl Cx<'_> {
         Src::Val(dst)
     }
 
-    /// `shift(x, to, hops)`.
-    pub(super) fn pe_neighbour(&mut self, x: Pe, to: &str, hops: usize) -> R<Pe> {
-        self.no_mask("`shift`")?;
+    /// Rows and columns from a PE to the one whose value it gets; none beyond the edge.
+    fn source(&self, to: &str, hops: usize) -> Option<(i32, i32)> {
         let far = match to {
             "North" | "South" => self.rows(),
             _ => self.cols() + 2 * self.border(),
         };
-        if hops >= far {
-            return Ok(Pe::number(x.elem, 0));
+        let n = i32::try_from(hops).ok().filter(|_| hops < far)?;
+        Some(match to {
+            "North" => (n, 0),
+            "South" => (-n, 0),
+            "East" => (0, -n),
+            _ => (0, n),
+        })
+    }
+
+    /// `shift(buffer, to, hops)`: by words where it lies so.
+    pub(super) fn lrm_neighbour(&mut self, x: &Lrm, to: &str, hops: usize) -> R<Lrm> {
+        if hops == 0 {
+            return Ok(x.clone());
         }
-        let hops = hops as i32;
-        let (dr, dc) = match to {
-            "North" => (hops, 0),
-            "South" => (-hops, 0),
-            "East" => (0, -hops),
-            _ => (0, hops),
+        self.no_mask("`shift`")?;
+        let bytes = x.elem.bytes();
+        let words = match &x.place {
+            Place::Buffer { id, first } if (x.n * bytes).is_multiple_of(4) && bytes <= 4 => {
+                first.divided(4 / bytes as i64).map(|first| (*id, first))
+            }
+            _ => None,
         };
+        let (Some((from, first)), Some((dr, dc))) = (words, self.source(to, hops)) else {
+            let lanes = (0..x.n).map(|i| {
+                let value = self.read_at(x, &Affine::number(i as i64))?;
+                self.pe_neighbour(value, to, hops)
+            });
+            return Ok(Lrm { rows: x.rows, ..Lrm::lanes(x.elem, lanes.collect::<R<_>>()?) });
+        };
+        let moved = Lrm { rows: x.rows, ..self.new_lrm("moved", x.elem, x.n)? };
+        let (there, _) = self.in_buffer(&moved, "moved")?;
+        self.each(x.n * bytes / 4, |cx, i| {
+            let (a, dst) = (cx.element(from, Elem::I32, &first.plus(i)), cx.element(there, Elem::I32, i));
+            cx.push(OpKind::Shift { dst: Dst::Elem(dst), a: Src::Elem(a), dr, dc });
+            Ok(())
+        })?;
+        Ok(moved)
+    }
+
+    /// `shift(x, to, hops)`.
+    pub(super) fn pe_neighbour(&mut self, x: Pe, to: &str, hops: usize) -> R<Pe> {
+        self.no_mask("`shift`")?;
+        let Some((dr, dc)) = self.source(to, hops) else { return Ok(Pe::number(x.elem, 0)) };
         let x = self.exact(x);
         let range = (x.range.0.min(0), x.range.1.max(0));
         let lo = self.neighbour(x.lo, dr, dc);
@@ -145,7 +177,7 @@ impl Cx<'_> {
     /// Sums of 64 bits, by three parts that do not overflow.
     fn wide_reduce(&mut self, x: Pe, op: &str, over: &str) -> R<Pe> {
         if op != "Sum" {
-            return self.fail("the greatest or least of 64-bit values of PEs", "narrow them to `i32` first");
+            return self.wide_extremes(x, op, over);
         }
         let (lo, hi) = self.both_words(x);
         let mask = 0xffff;
@@ -160,5 +192,17 @@ impl Cx<'_> {
         let high = self.pe_reduce(Pe::new(ElemType::I32, hi), op, over)?;
         let high = self.wide_shift(true, Pe { elem: ElemType::I64, ..high }, 32)?;
         self.wide_binary(ccl_syntax::ast::BinOp::Add, sum, high)
+    }
+
+    /// Max and min of 64 bits: the high word decides, then the low word, which has no sign, of those that have it.
+    fn wide_extremes(&mut self, x: Pe, op: &str, over: &str) -> R<Pe> {
+        let (lo, hi) = self.both_words(x);
+        let high = self.pe_reduce(Pe::new(ElemType::I32, hi), op, over)?;
+        let signed = self.bin(ir::BinOp::Xor, lo, i32::MIN);
+        let least = if op == "Max" { i32::MIN } else { i32::MAX };
+        let mine = self.sel(Cond::Eq, [hi, high.lo, signed, Src::Imm(least)]);
+        let low = self.pe_reduce(Pe::new(ElemType::I32, mine), op, over)?;
+        let lo = self.bin(ir::BinOp::Xor, low.lo, i32::MIN);
+        Ok(Pe { elem: ElemType::I64, lo, hi: Some(high.lo), range: ElemType::I64.range(), exact: true })
     }
 }

@@ -270,11 +270,17 @@ impl Cx<'_> {
     /// `a << n`, `a >> n`: in 32 bits (64 of `i64`), by `n` modulo that.
     pub(super) fn pe_shift(&mut self, left: bool, a: Pe, n: &Val) -> R<Pe> {
         if a.elem == ElemType::I64 {
-            let Val::Scalar(n) = n else {
-                return self.fail("a shift of 64 bits by another number in every PE", "shift by a constant");
+            return match n {
+                Val::Scalar(n) if n.as_known().is_some() => {
+                    let n = (self.must_be_known(n)? & 63) as u32;
+                    self.wide_shift(left, a, n)
+                }
+                n => {
+                    let n = self.as_pe(n, Some(ElemType::I32))?;
+                    let n = self.exact(n);
+                    self.wide_shift_lanes(left, a, n.lo)
+                }
             };
-            let n = (self.must_be_known(n)? & 63) as u32;
-            return self.wide_shift(left, a, n);
         }
         let by = match n {
             Val::Scalar(s) => match s.as_known() {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use ccl_syntax::ast::{self, Expr, Fn, ItemKind, Module, Path};
+use ccl_syntax::ast::{self, AttrKind, Expr, Fn, ItemKind, Module, Path};
 use ccl_syntax::check::types::Types;
 use ccl_syntax::check::{Checked, Def, Names};
 use ccl_syntax::eval::{Evaluator, Value};
@@ -11,13 +11,15 @@ use ccl_syntax::{Diags, check};
 
 use super::error::FrontError;
 use crate::interp;
-use crate::kernel::Source;
+use crate::kernel::{Edit, Source};
 
 /// One block: its tree and what was found out about it.
 #[derive(Debug)]
 pub struct Unit {
     /// The tree.
     pub module: Module,
+    /// The module around the block; empty if it is not known.
+    path: String,
     pub(crate) names: Names,
     pub(crate) types: Types,
     pub(super) consts: HashMap<String, Value>,
@@ -26,18 +28,33 @@ pub struct Unit {
 /// Where a path leads: a unit and the name of a function in it.
 pub type Target = (usize, String);
 
+/// Which of the markers in the text of a kernel are compiled. What is not costs nothing, the arithmetic of its operand included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Markers {
+    /// None: `assert!` of constants alone is checked.
+    None,
+    /// `assert!`.
+    #[default]
+    Asserts,
+    /// `assert!` and `probe!`.
+    All,
+}
+
+/// A path as it is written in a unit.
+type Call = (usize, String);
+
 /// The blocks of a program.
 #[derive(Debug, Default)]
 pub struct Program {
     /// The blocks; a kernel's own is the first.
     pub units: Vec<Unit>,
-    /// Paths as they are written in a unit.
-    links: HashMap<(usize, String), Target>,
+    /// Where paths lead.
+    links: HashMap<Call, Target>,
 }
 
 impl Unit {
     /// A tree and what was found out about it.
-    fn new(module: Module, checked: Checked) -> Self {
+    fn new(path: String, module: Module, checked: Checked) -> Self {
         let mut said = Diags::default();
         let mut evaluator = Evaluator::new(&module, &mut said);
         let mut consts = HashMap::new();
@@ -50,7 +67,20 @@ impl Unit {
         }
         // What is wrong with constants was said by the checks.
         said.take();
-        Unit { module, names: checked.names, types: checked.types, consts }
+        Unit { module, path, names: checked.names, types: checked.types, consts }
+    }
+
+    /// A block that the macro has left behind.
+    fn of_source(source: &Source) -> Result<Self, FrontError> {
+        let path = source.module_path();
+        let module = ccl_syntax::decode(source.ast())
+            .map_err(|error| FrontError::new(format!("the block of `{path}`: {error}")))?;
+        let mut diags = Diags::default();
+        let checked = check(&module, &mut diags);
+        match diags.take().first() {
+            Some(diag) => Err(FrontError::of_diag(diag, &module.file)),
+            None => Ok(Unit::new(path.to_owned(), module, checked)),
+        }
     }
 
     /// The function of that name.
@@ -79,22 +109,7 @@ impl Program {
     /// A block that was read at run time, and the blocks that it calls, directly or through others.
     pub fn of_units(unit: &interp::Unit, linker: &dyn interp::Linker) -> Self {
         let mut program = Self::default();
-        let mut known: Vec<&interp::Unit> = vec![unit];
-        program.add(Unit::new(unit.module().clone(), unit.checked().clone()));
-        let mut at = 0;
-        while at < known.len() {
-            for path in program.units[at].foreign_calls() {
-                let parts: Vec<&str> = path.split("::").collect();
-                // An unknown path is an error where it is called, if it is.
-                let Some((of, name)) = linker.find(known[at], &parts) else { continue };
-                let to = known.iter().position(|unit| std::ptr::eq(*unit, of)).unwrap_or_else(|| {
-                    known.push(of);
-                    program.add(Unit::new(of.module().clone(), of.checked().clone()))
-                });
-                program.link(at, &path, (to, name));
-            }
-            at += 1;
-        }
+        program.add_units(unit, linker);
         program
     }
 
@@ -103,37 +118,156 @@ impl Program {
     /// # Errors
     /// If a block is none of this version of the language.
     pub fn of_source(source: &'static Source) -> Result<Self, FrontError> {
-        fn unit(source: &'static Source) -> Result<Unit, FrontError> {
-            let path = source.module_path();
-            let module = ccl_syntax::decode(source.ast())
-                .map_err(|error| FrontError::new(format!("the block of `{path}`: {error}")))?;
-            let mut diags = Diags::default();
-            let checked = check(&module, &mut diags);
-            match diags.take().first() {
-                Some(diag) => Err(FrontError::of_diag(diag, &module.file)),
-                None => Ok(Unit::new(module, checked)),
-            }
-        }
         let mut program = Self::default();
-        let mut known = vec![source];
-        program.add(unit(source)?);
+        program.add_source(source)?;
+        Ok(program)
+    }
+
+    /// The functions that a function of the first block calls, itself first, and the paths to functions of other blocks.
+    fn reached(&self, function: &str) -> (Vec<Target>, Vec<Call>) {
+        let mut reached: Vec<Target> = vec![(0, function.to_owned())];
+        let mut calls: Vec<Call> = Vec::new();
+        let mut at = 0;
+        while at < reached.len() {
+            let (unit, name) = reached[at].clone();
+            at += 1;
+            let Some(function) = self.units[unit].function(&name) else { continue };
+            super::walk::exprs(&function.body, &mut |expr| {
+                let ast::ExprKind::Call { callee, .. } = &expr.kind else { return };
+                let Ok((to, function)) = self.callee(unit, callee) else { return };
+                let target = (to, function.name.name.name.clone());
+                if !reached.contains(&target) {
+                    reached.push(target);
+                }
+                let call = (unit, callee.text());
+                if self.links.contains_key(&call) && !calls.contains(&call) {
+                    calls.push(call);
+                }
+            });
+        }
+        (reached, calls)
+    }
+
+    /// What `#[edit("..")]` says in a function of the first block and in those that it calls.
+    pub(crate) fn edits(&self, function: &str) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        for (unit, name) in self.reached(function).0 {
+            let module = &self.units[unit].module;
+            let Some((item, function)) = module.fns().find(|(_, f)| f.name.name.name == name) else { continue };
+            let mut note = |attrs: &[ast::Attr], line: u32| {
+                edits.extend(attrs.iter().filter_map(|attr| match &attr.kind {
+                    AttrKind::Edit(what) => {
+                        let (function, file) = (name.clone(), module.file.clone());
+                        Some(Edit { function, file, line, what: what.clone() })
+                    }
+                    _ => None,
+                }));
+            };
+            note(&item.attrs, function.name.name.span.start.line);
+            super::walk::all_stmts(&function.body, &mut |stmt| note(&stmt.attrs, stmt.span.start.line));
+        }
+        edits
+    }
+
+    /// Adds a block that was read at run time with the blocks that it calls, and gives its number.
+    fn add_units(&mut self, unit: &interp::Unit, linker: &dyn interp::Linker) -> usize {
+        let first = self.add(Unit::new(unit.path().join("::"), unit.module().clone(), unit.checked().clone()));
+        let mut known: Vec<&interp::Unit> = vec![unit];
         let mut at = 0;
         while at < known.len() {
-            for path in program.units[at].foreign_calls() {
+            for path in self.units[first + at].foreign_calls() {
+                let parts: Vec<&str> = path.split("::").collect();
+                // An unknown path is an error where it is called, if it is.
+                let Some((of, name)) = linker.find(known[at], &parts) else { continue };
+                let to = known.iter().position(|unit| std::ptr::eq(*unit, of)).unwrap_or_else(|| {
+                    known.push(of);
+                    self.add(Unit::new(of.path().join("::"), of.module().clone(), of.checked().clone())) - first
+                });
+                self.link(first + at, &path, (first + to, name));
+            }
+            at += 1;
+        }
+        first
+    }
+
+    /// Adds a block that the macro has left behind with the blocks that it calls, and gives its number.
+    fn add_source(&mut self, source: &'static Source) -> Result<usize, FrontError> {
+        let first = self.add(Unit::of_source(source)?);
+        let mut known = vec![source];
+        let mut at = 0;
+        while at < known.len() {
+            for path in self.units[first + at].foreign_calls() {
                 let Some(link) = known[at].link(&path) else { continue };
                 let of = (link.source)();
                 let to = match known.iter().position(|known| std::ptr::eq(*known, of)) {
                     Some(to) => to,
                     None => {
                         known.push(of);
-                        program.add(unit(of)?)
+                        self.add(Unit::of_source(of)?) - first
                     }
                 };
-                program.link(at, &path, (to, link.function.to_owned()));
+                self.link(first + at, &path, (first + to, link.function.to_owned()));
             }
             at += 1;
         }
-        Ok(program)
+        Ok(first)
+    }
+
+    /// Leads the calls of a slot, in a kernel and what it calls, to a function of a block that the macro has left behind. The stub
+    /// itself may call the slot. `false` if nothing calls it.
+    ///
+    /// # Errors
+    /// As [`of_source`](Self::of_source).
+    pub(crate) fn fill(
+        &mut self,
+        kernel: &str,
+        (module, slot): (&str, &str),
+        (source, stub): (&'static Source, &str),
+    ) -> Result<bool, FrontError> {
+        let mut calls = self.calls_of(kernel, slot);
+        calls.retain(|(_, (unit, _))| self.units[*unit].path == module);
+        let unit = self.add_source(source)?;
+        self.redirect(&calls, unit, stub);
+        Ok(!calls.is_empty())
+    }
+
+    /// As [`fill`](Self::fill), by a function that was read at run time, whose `#[stub(path)]` names the slot.
+    ///
+    /// # Errors
+    /// A function that names no slot, or has another signature than the slot.
+    pub(crate) fn fill_from(
+        &mut self,
+        kernel: &str,
+        (unit, stub): (&interp::Unit, &str),
+        linker: &dyn interp::Linker,
+    ) -> Result<bool, FrontError> {
+        let slot =
+            stub_of(unit, stub).ok_or_else(|| FrontError::new(format!("`{stub}` says of no slot that it fills it")))?;
+        let calls = self.calls_of(kernel, slot);
+        let added = self.add_units(unit, linker);
+        for (_, (of, name)) in &calls {
+            if let (Some(slot), Some(stub)) = (self.units[*of].function(name), self.units[added].function(stub)) {
+                keeps(slot, stub).map_err(|error| error.at(&self.units[added].module.file, stub.name.name.span))?;
+            }
+        }
+        self.redirect(&calls, added, stub);
+        Ok(!calls.is_empty())
+    }
+
+    /// The paths by which a kernel and what it calls reach a function of that name.
+    fn calls_of(&self, kernel: &str, name: &str) -> Vec<(Call, Target)> {
+        let calls = self.reached(kernel).1.into_iter();
+        let leads = calls.filter_map(|call| {
+            let target = self.links.get(&call)?.clone();
+            (target.1 == name).then_some((call, target))
+        });
+        leads.collect()
+    }
+
+    fn redirect(&mut self, calls: &[(Call, Target)], unit: usize, function: &str) {
+        for (call, _) in calls {
+            self.links.insert(call.clone(), (unit, function.to_owned()));
+        }
     }
 
     /// Adds a block and gives its number.
@@ -171,4 +305,41 @@ impl Program {
             error
         })
     }
+}
+
+/// The slot that a function fills, by the last name of its path.
+fn stub_of<'u>(unit: &'u interp::Unit, stub: &str) -> Option<&'u str> {
+    let (item, _) = unit.module().fns().find(|(_, f)| f.name.name.name == stub)?;
+    item.attrs.iter().find_map(|attr| match &attr.kind {
+        AttrKind::Stub(path) => Some(path.last().name.name.as_str()),
+        _ => None,
+    })
+}
+
+/// Compares signatures as the build compares those of a crate; parameters may have other names.
+fn keeps(slot: &Fn, stub: &Fn) -> Result<(), FrontError> {
+    let name = &stub.name.name.name;
+    let differs = |what: String| {
+        let mut error =
+            FrontError::new(format!("stub `{name}`: {what} is not that of the slot `{}`", slot.name.name.name));
+        error.help = Some("take over the signature of the slot".into());
+        Err(error)
+    };
+    if slot.generics.len() != stub.generics.len() {
+        return differs("the number of const parameters".into());
+    }
+    for (of, own) in slot.generics.iter().zip(&stub.generics) {
+        if of.name.name.name != own.name.name.name || of.ty != own.ty {
+            return differs(format!("const parameter `{}`", own.name.name.name));
+        }
+    }
+    if slot.params.len() != stub.params.len() {
+        return differs("the number of parameters".into());
+    }
+    for (of, own) in slot.params.iter().zip(&stub.params) {
+        if of.ty != own.ty {
+            return differs(format!("the type of parameter `{}`", own.name.name.name));
+        }
+    }
+    if slot.ret == stub.ret { Ok(()) } else { differs("the result".into()) }
 }

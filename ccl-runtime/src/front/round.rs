@@ -121,6 +121,14 @@ impl Cx<'_> {
     }
 
     fn toward_zero(&mut self, p: Scaled, e: i32) -> Src {
+        if p.m == 1 && (1..=31).contains(&p.s) {
+            // What a negative number is short of the next multiple is at most all ones.
+            let sign = self.bin(ir::BinOp::Sar, p.a.lo, 31);
+            let ones = self.bin(ir::BinOp::And, sign, ((1i64 << p.s) - 1) as i32);
+            let up = self.bin(ir::BinOp::Add, p.a.lo, ones);
+            let v = self.bin(ir::BinOp::Sar, up, p.s);
+            return self.bin(ir::BinOp::Add, v, p.offset as i32);
+        }
         let floor = self.mul(p.a.lo, p.m as i32, p.s as i8);
         let sign = if p.m > 0 { p.a.range } else { (-p.a.range.1, -p.a.range.0) };
         let offset = p.offset as i32;
@@ -235,7 +243,15 @@ impl Cx<'_> {
         } else {
             let p = Scaled { a, m: 1, s: n as i32, rounding, offset: 0, limit: None };
             match rounding {
-                Rounding::HalfUp if a.range.1 + (1 << (n - 1)) <= i32::MAX as i64 => {
+                // Half of the greatest number, rounded up, by way of a sum that fits.
+                Rounding::HalfUp | Rounding::HalfEven if n == 1 && a.range.1 == i32::MAX as i64 => {
+                    let bits = if rounding == Rounding::HalfUp { 1 } else { 3 };
+                    let low = self.bin(ir::BinOp::And, a.lo, bits);
+                    let up = self.set(Cond::Eq, low, bits);
+                    let floor = self.bin(ir::BinOp::Sar, a.lo, 1);
+                    self.bin(ir::BinOp::Add, floor, up)
+                }
+                Rounding::HalfUp if a.range.1.saturating_add(1 << (n - 1)) <= i32::MAX as i64 => {
                     let u = self.bin(ir::BinOp::Add, a.lo, 1 << (n - 1));
                     self.bin(ir::BinOp::Sar, u, n as i32)
                 }
@@ -254,15 +270,14 @@ impl Cx<'_> {
         if n >= 64 {
             return Ok(wide(0));
         }
-        if n == 63 || rounding == Rounding::TowardZero {
-            // By the magnitude, which halves are far from reaching.
-            let zero = wide(0);
-            let negative = self.wide_compare(BinOp::Lt, a, zero)?;
-            let below = if n == 63 { return self.fail("a shift of 64 bits by 63", "shift by less") } else { n };
-            let bias = wide((1i64 << below) - 1);
-            let biased = self.wide_binary(BinOp::Add, a, bias)?;
+        if n == 63 {
+            return self.sign_rounded(a, rounding);
+        }
+        if rounding == Rounding::TowardZero {
+            let negative = self.wide_compare(BinOp::Lt, a, wide(0))?;
+            let biased = self.wide_binary(BinOp::Add, a, wide((1i64 << n) - 1))?;
             let a = self.blend(negative, biased, a)?;
-            return self.wide_shift(false, a, below);
+            return self.wide_shift(false, a, n);
         }
         let t = self.wide_shift(false, a, n - 1)?;
         let one = match rounding {
@@ -276,6 +291,26 @@ impl Cx<'_> {
         };
         let u = self.wide_binary(BinOp::Add, t, one)?;
         self.wide_shift(false, u, 1)
+    }
+}
+
+impl Cx<'_> {
+    /// `round(a / 2^63)`: -1, 0 or 1, by comparison with the halves.
+    fn sign_rounded(&mut self, a: Pe, rounding: Rounding) -> R<Pe> {
+        use ccl_syntax::ast::BinOp;
+        let wide = |v: i64| Pe::number(ElemType::I64, v);
+        let zero = Pe::number(ElemType::Bool, 0);
+        let (up, down) = match rounding {
+            Rounding::HalfUp => {
+                (self.wide_compare(BinOp::Ge, a, wide(1 << 62))?, self.wide_compare(BinOp::Lt, a, wide(-(1 << 62)))?)
+            }
+            Rounding::HalfEven => {
+                (self.wide_compare(BinOp::Gt, a, wide(1 << 62))?, self.wide_compare(BinOp::Lt, a, wide(-(1 << 62)))?)
+            }
+            Rounding::TowardZero => (zero, self.wide_compare(BinOp::Eq, a, wide(i64::MIN))?),
+            Rounding::Floor => (zero, self.wide_compare(BinOp::Lt, a, wide(0))?),
+        };
+        Ok(Pe::ranged(ElemType::I64, self.bin(ir::BinOp::Sub, up.lo, down.lo), (-1, 1)))
     }
 }
 

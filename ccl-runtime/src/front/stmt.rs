@@ -4,6 +4,7 @@ use ccl_syntax::ast::*;
 
 use super::cx::Cx;
 use super::error::R;
+use super::program::Markers;
 use super::value::{Acc, Affine, Lrm, Next, Pe, Place, PlaceRef, Val};
 use crate::ir::{OpKind, Src};
 
@@ -112,7 +113,9 @@ impl<'p> Cx<'p> {
             StmtKind::Probe(values) => {
                 for value in values {
                     let val = self.expr(value)?;
-                    self.probe(&Self::text(value), &val)?;
+                    if self.markers == Markers::All {
+                        self.probe(&Self::text(value), &val)?;
+                    }
                 }
             }
             StmtKind::Assert { cond, text } => self.assert(cond, text.as_deref())?,
@@ -386,21 +389,22 @@ impl<'p> Cx<'p> {
             self.set_scalar(var, value);
             return Ok(());
         }
-        let any = self.scalar_value("any", &[], crate::ir::range::Range::between(0, 1));
-        let cond = iss::isa::operand::Cond::Eq;
-        self.push(OpKind::Any { dst: any, cond, a: Src::Imm(0), b: Src::Imm(0) });
+        let a = self.any_enabled();
         let (then, ()) = self.detached(|cx| {
             cx.set_scalar(var, value);
             Ok(())
         })?;
-        let (a, b) = (crate::ir::SVal::Val(any), crate::ir::SVal::Imm(0));
+        let b = crate::ir::SVal::Imm(0);
         self.push(OpKind::If { cond: iss::isa::operand::Cond::Ne, a, b, then, els: Vec::new() });
         Ok(())
     }
 
     fn assign_elements(&mut self, to: &Lrm, val: Val) -> R<()> {
         match val {
-            Val::Lrm(from) => self.copy_lrm(to, &from),
+            Val::Lrm(from) => match self.lands_in(to, &from)? {
+                true => Ok(()),
+                false => self.copy_lrm(to, &from),
+            },
             Val::Acc(acc) => {
                 let values = self.acc_values(&acc)?;
                 let from = Lrm::lanes(crate::kernel::ElemType::I32, values);
@@ -442,6 +446,9 @@ impl<'p> Cx<'p> {
         match &val {
             Val::Pe(pe) => {
                 let pe = self.exact(*pe);
+                if pe.hi.is_some() {
+                    return self.fail("a probe of 64 bits", "probe a part of it: `narrow::<i32>(Wrap)`");
+                }
                 let a = match pe.lo {
                     src @ Src::Stream { .. } => self.copy(src),
                     src => src,
@@ -491,7 +498,9 @@ impl<'p> Cx<'p> {
             Val::Pe(pe) => pe.lo,
             other => return self.wrong("a condition", &other),
         };
-        self.push(OpKind::Assert { name, a });
+        if self.markers != Markers::None {
+            self.push(OpKind::Assert { name, a });
+        }
         Ok(())
     }
 }

@@ -19,12 +19,23 @@ pub(super) struct Ordered {
     pub weights: u64,
     /// Bytes of biases and weights.
     pub group: u64,
+    /// Bytes of the biases of a step's outputs; 0 of activations.
+    pub biases: u64,
+    /// Of activations token by token: bytes from one MAC step to the next.
+    pub stride: Option<i32>,
 }
 
 /// A stream under way.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
-    pub id: Id,
+    /// The stream of the IR, once something is read.
+    pub id: Option<Id>,
+    buf: Id,
+    /// Byte of the tensor that the stream of the IR begins with, and bytes of it that are passed over.
+    start: u64,
+    lead: u64,
+    /// The block, inside that of its start, in which it is read last; 0 in that itself.
+    last: u32,
     /// Bytes of a weight.
     pub elem: u64,
     pub len: u64,
@@ -57,18 +68,105 @@ impl Cx<'_> {
         let ordered = match view.kind {
             Kind::Stream(order) => {
                 let k = view.dims[2];
-                let weights = order.weights(k) as u64 * elem;
-                Some(Ordered { order, k, weights, group: weights + order.bias_bytes() as u64 })
+                let (weights, biases) = (order.weights(k) as u64 * elem, order.bias_bytes() as u64);
+                Some(Ordered { order, k, weights, group: weights + biases, biases, stride: None })
             }
-            _ => None,
+            _ => Self::activations(view),
         };
-        let id = self.b.value("stream", Type::Stream);
-        self.push(OpKind::Bcast { dst: id, buf: view.buf, at: SVal::Imm(0), n0: 0, step0: 16, n1: 1, step1: 0 });
         let place = (self.frame().unit, self.span.start.line, self.span.start.col);
-        let biased = ordered.is_none() || self.learnt.biased.contains(&place);
+        let biased = ordered.is_none_or(|o| o.biases == 0) || self.learnt.biased.contains(&place);
         let (depth, len) = (self.b.depth(), view.kind.size_bytes(view.whole, elem as usize) as u64);
-        self.streams.push(Stream { id, elem, len, ordered, at: 0, popped: 0, depth, place, biased, over: false });
+        let (id, buf, over) = (None, view.buf, false);
+        let (start, lead, last, at, popped) = (0, 0, 0, 0, 0);
+        self.streams.push(Stream {
+            id,
+            buf,
+            start,
+            lead,
+            last,
+            elem,
+            len,
+            ordered,
+            at,
+            popped,
+            depth,
+            place,
+            biased,
+            over,
+        });
         Ok(Val::Broadcast(self.streams.len() - 1))
+    }
+
+    /// The stream of the IR from which is read now. It starts where the first word is read, in the block of the `broadcast`, after
+    /// the others have come to their end: entries of several streams come one stream after the other.
+    pub(super) fn reading(&mut self, s: usize) -> R<Id> {
+        let (depth, over) = (self.streams[s].depth, self.streams[s].over);
+        if over {
+            return self
+                .fail("a broadcast is read after the end of the block that starts it", "start it where it is read");
+        }
+        let inner = self.serials.get(depth).copied().unwrap_or(0);
+        self.streams[s].last = inner;
+        if let Some(id) = self.streams[s].id {
+            return Ok(id);
+        }
+        for other in 0..self.streams.len() {
+            let (id, depth, last) = (self.streams[other].id, self.streams[other].depth, self.streams[other].last);
+            if id.is_none() || self.streams[other].over {
+                continue;
+            }
+            if depth < self.serials.len() && last == self.serials[depth] {
+                return self.fail(
+                    "a trip reads two broadcasts from outside in turn, and entries come one broadcast after the other",
+                    "start one of them inside, or read it into a buffer before: `broadcast(..).fill::<Lrm<..>>()`",
+                );
+            }
+            self.in_outer(depth, |cx| cx.end_stream(other))?;
+        }
+        let id = self.b.value("stream", Type::Stream);
+        let stream = &mut self.streams[s];
+        // Entries are whole: what was read before comes again, and is passed over.
+        let lead = stream.at % 16;
+        if let (Some(ordered), false) = (stream.ordered, stream.biased)
+            && !stream.at.is_multiple_of(ordered.group)
+        {
+            self.learnt.biased.push(stream.place);
+            return Err(super::error::Stop::Restart);
+        }
+        let mut start = stream.at - lead;
+        if let Some(Ordered { stride: Some(_), group, .. }) = stream.ordered {
+            if !stream.at.is_multiple_of(group) {
+                return self.fail(
+                    "a broadcast of tokens is read on within a group, after another broadcast",
+                    "read one broadcast to the end of its group first",
+                );
+            }
+            start = stream.at / group * 16;
+        }
+        let stream = &mut self.streams[s];
+        (stream.id, stream.start, stream.lead, stream.popped) = (Some(id), start, lead, lead);
+        let (buf, at) = (stream.buf, SVal::Imm(0));
+        self.in_outer(depth, |cx| {
+            cx.push(OpKind::Bcast { dst: id, buf, at, n0: 0, step0: 16, n1: 1, step1: 0 });
+            cx.discard(id, lead / 4)
+        })?;
+        Ok(id)
+    }
+
+    /// The order in which activations are weights, if they can be.
+    fn activations(view: &View) -> Option<Ordered> {
+        let [channels, rows, columns] = view.dims;
+        let (order, k, stride) = match view.kind {
+            // 16 bytes are 4 tokens of 4 features.
+            Kind::Tokens if columns % 4 == 0 && channels % 4 == 0 => {
+                (Order::Mat4, channels, Some(i32::try_from(4 * columns).ok()?))
+            }
+            // 16 bytes are 16 places of a channel.
+            Kind::Planar if rows * columns % 16 == 0 => (Order::Dot, rows * columns, None),
+            _ => return None,
+        };
+        let group = order.weights(k) as u64;
+        (view.elem.bytes() == 1).then_some(Ordered { order, k, weights: group, group, biases: 0, stride })
     }
 
     /// Advances a stream and the engine's queue.
@@ -76,11 +174,7 @@ impl Cx<'_> {
         let stream = &mut self.streams[s];
         stream.at += bytes;
         stream.popped += popped;
-        let (at, len, over) = (stream.at, stream.len, stream.over);
-        if over {
-            return self
-                .fail("a broadcast is read after the end of the block that starts it", "start it where it is read");
-        }
+        let (at, len) = (stream.at, stream.len);
         if at > len {
             return self.fail(format!("{at} bytes are taken from a broadcast of {len}"), "take what the tensor holds");
         }
@@ -99,7 +193,8 @@ impl Cx<'_> {
 
     /// The next element of so many bytes, as it lies in the low bits of a word.
     fn pop(&mut self, s: usize, bytes: u64) -> R<Src> {
-        let (id, offset) = (self.streams[s].id, self.streams[s].popped % 4);
+        let id = self.reading(s)?;
+        let offset = self.streams[s].popped % 4;
         self.advance(s, bytes, bytes)?;
         let end = offset + bytes;
         if bytes == 4 && offset == 0 {
@@ -136,7 +231,7 @@ impl Cx<'_> {
     pub(super) fn stream_fill(&mut self, s: usize, elem: ElemType, n: usize) -> R<Lrm> {
         let lrm = self.new_lrm("table", elem, n)?;
         let Place::Buffer { id: buf, .. } = lrm.place else { unreachable!("new buffers are buffers") };
-        let (bytes, stream) = ((n * elem.bytes()) as u64, self.streams[s].id);
+        let (bytes, stream) = ((n * elem.bytes()) as u64, self.reading(s)?);
         if self.streams[s].popped.is_multiple_of(4) {
             let words = (bytes / 4) as usize;
             self.each(words, |cx, i| {
@@ -161,8 +256,7 @@ impl Cx<'_> {
     }
 
     /// Words of the queue that nobody wants.
-    fn discard(&mut self, s: usize, words: u64) -> R<()> {
-        let id = self.streams[s].id;
+    fn discard(&mut self, id: Id, words: u64) -> R<()> {
         self.each(words as usize, |cx, _| {
             cx.copy(Self::lane(id, Elem::I32, 0, true));
             Ok(())
@@ -181,10 +275,11 @@ impl Cx<'_> {
             self.learnt.biased.push(self.streams[s].place);
             return Err(super::error::Stop::Restart);
         }
+        let id = self.reading(s)?;
         let mut filling = 0;
         if let Some(ordered) = self.streams[s].ordered {
             if !self.streams[s].at.is_multiple_of(ordered.group) {
-                let done = (self.streams[s].at % ordered.group).saturating_sub(ordered.order.bias_bytes() as u64);
+                let done = (self.streams[s].at % ordered.group).saturating_sub(ordered.biases);
                 return self.fail(
                     format!("biases are taken {done} bytes into the weights of a step's outputs"),
                     "biases come before the weights: `let mut acc = w.bias::<N>(); acc += mac(a, w.take::<N>());`",
@@ -194,16 +289,18 @@ impl Cx<'_> {
                 let of = ordered.order.outputs();
                 return self.fail(format!("`bias::<{n}>` of a stream laid out for {of} outputs"), "take as many");
             }
-            filling = (ordered.order.bias_bytes() / 4 - n) as u64;
+            if ordered.biases == 0 {
+                return self.fail("activations have no biases", "multiply them alone: `mac(a, w.take::<N>())`");
+            }
+            filling = ordered.biases / 4 - n as u64;
         } else if !self.streams[s].popped.is_multiple_of(4) {
             return self.fail("32-bit biases that do not stand at whole words", "fill the tensor up to words");
         }
-        let id = self.streams[s].id;
         for i in 0..n {
             f(self, i, Self::lane(id, Elem::I32, 0, true))?;
         }
         let bytes = 4 * (n as u64 + filling);
-        self.discard(s, filling)?;
+        self.discard(id, filling)?;
         self.advance(s, bytes, bytes)
     }
 
@@ -212,6 +309,7 @@ impl Cx<'_> {
         let Some(order) = Order::of(outputs) else {
             return self.fail(format!("`take::<{outputs}>()`"), "the MAC unit has 1, 4 or 16 outputs");
         };
+        let id = self.reading(s)?;
         let stream = self.streams[s].clone();
         let steps = n.div_ceil(order.inputs()) as u64;
         let wanted = order.weights(n) as u64 * stream.elem.min(2);
@@ -222,13 +320,13 @@ impl Cx<'_> {
             }
             if stream.at.is_multiple_of(ordered.group) {
                 // Biases that nobody took are passed over.
-                let bias = ordered.order.bias_bytes() as u64;
+                let bias = ordered.biases;
                 if stream.biased {
-                    self.discard(s, bias / 4)?;
+                    self.discard(id, bias / 4)?;
                 }
                 self.advance(s, bias, if stream.biased { bias } else { 0 })?;
             }
-            let bias = ordered.order.bias_bytes() as u64;
+            let bias = ordered.biases;
             if self.streams[s].at % ordered.group + wanted > ordered.group
                 || (self.streams[s].at % ordered.group) < bias
             {
@@ -247,14 +345,15 @@ impl Cx<'_> {
     pub(super) fn stream_trips(&mut self, before: &[Stream], trips: u64) -> R<Result<(), u64>> {
         for (s, old) in before.iter().enumerate() {
             let new = self.streams[s].clone();
-            let (bytes, popped) = (new.at - old.at, new.popped - old.popped);
+            let from = if new.id == old.id { old.popped } else { new.lead };
+            let (bytes, popped) = (new.at - old.at, new.popped - from);
             if bytes == 0 || trips == 1 {
                 continue;
             }
             if !popped.is_multiple_of(4) {
                 return Ok(Err(if popped.is_multiple_of(2) { 2 } else { 4 }));
             }
-            if let Some(ordered) = new.ordered {
+            if let Some(ordered) = new.ordered.filter(|o| o.biases > 0) {
                 let phase = old.at % ordered.group;
                 let inside = phase > 0 && phase + bytes * trips <= ordered.group;
                 if !inside && !bytes.is_multiple_of(ordered.group) {
@@ -266,41 +365,52 @@ impl Cx<'_> {
         Ok(Ok(()))
     }
 
-    /// Ends the streams of a block: they bring what was taken, the rest of an entry is dropped.
+    /// Ends the streams of a block.
     pub(super) fn end_streams(&mut self, depth: usize) -> R<()> {
         for s in 0..self.streams.len() {
-            if self.streams[s].depth != depth || self.streams[s].over {
-                continue;
+            if self.streams[s].depth == depth && !self.streams[s].over {
+                self.end_stream(s)?;
+                self.streams[s].over = true;
             }
-            let stream = self.streams[s].clone();
-            let odd = stream.popped % 4;
-            if odd > 0 {
-                self.copy(Self::lane(stream.id, Elem::I8, 3, true));
+        }
+        Ok(())
+    }
+
+    /// Ends a stream in its block: it brings what was taken, the rest of an entry is dropped.
+    fn end_stream(&mut self, s: usize) -> R<()> {
+        let stream = self.streams[s].clone();
+        let Some(id) = stream.id else { return Ok(()) };
+        self.streams[s].id = None;
+        if !stream.popped.is_multiple_of(4) {
+            self.copy(Self::lane(id, Elem::I8, 3, true));
+        }
+        let words = stream.popped.div_ceil(4);
+        let mut entries = words.div_ceil(4);
+        let (mut at, mut n0, mut n1, mut step0, mut step1) = (stream.start, entries, 1, 16, 0);
+        if let (Some(ordered), false) = (stream.ordered, stream.biased) {
+            let per_group = ordered.weights / 16;
+            n1 = entries.div_ceil(per_group.max(1)).max(1);
+            (n0, step1) = (per_group, ordered.group as i32);
+            at += ordered.biases;
+            if n1 == 1 {
+                step1 = 0;
             }
-            let words = stream.popped.div_ceil(4);
-            let mut entries = words.div_ceil(4);
-            let (mut at, mut n0, mut n1, mut step1) = (0, entries, 1, 0);
-            if let (Some(ordered), false) = (stream.ordered, stream.biased) {
-                let per_group = ordered.weights / 16;
-                n1 = entries.div_ceil(per_group.max(1)).max(1);
-                (at, n0, step1) = (ordered.order.bias_bytes() as i32, per_group, ordered.group as i32);
-                if n1 == 1 {
-                    step1 = 0;
-                }
-                entries = n0 * n1;
+            entries = n0 * n1;
+        }
+        if let Some(Ordered { stride: Some(stride), group, .. }) = stream.ordered {
+            let per_group = group / 16;
+            (n0, n1, step0) = (per_group.min(entries), entries.div_ceil(per_group).max(1), stride);
+            if n1 > 1 {
+                step1 = 16;
             }
-            self.discard(s, entries * 4 - words)?;
-            self.streams[s].over = true;
-            let block = self.b.innermost();
-            let start = block.iter().position(|op| matches!(op.kind, OpKind::Bcast { dst, .. } if dst == stream.id));
-            let Some(start) = start else { continue };
-            if stream.popped == 0 {
-                block.remove(start);
-                continue;
-            }
-            if let OpKind::Bcast { at: a, n0: n, n1: m, step1: s1, .. } = &mut block[start].kind {
-                (*a, *n, *m, *s1) = (SVal::Imm(at), n0 as u32, n1 as u32, step1);
-            }
+            entries = n0 * n1;
+        }
+        self.discard(id, entries * 4 - words)?;
+        let block = self.b.innermost();
+        let start = block.iter().position(|op| matches!(op.kind, OpKind::Bcast { dst, .. } if dst == id));
+        let Some(start) = start else { return Ok(()) };
+        if let OpKind::Bcast { at: a, n0: n, n1: m, step0: s0, step1: s1, .. } = &mut block[start].kind {
+            (*a, *n, *m, *s0, *s1) = (SVal::Imm(at as i32), n0 as u32, n1 as u32, step0, step1);
         }
         Ok(())
     }

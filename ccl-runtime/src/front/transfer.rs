@@ -26,9 +26,21 @@ pub(super) struct Flying {
     landed: bool,
 }
 
+impl Flying {
+    /// Whether it empties this buffer.
+    pub(super) fn leaves(&self, buf: Id) -> bool {
+        !self.landed && self.leaving == Some(buf)
+    }
+}
+
 impl Cx<'_> {
     // ---- waiting ----
 
+    /// The number of a transfer that is under way and was started in this block.
+    pub(super) fn flying_as(&self, token: Id) -> Option<usize> {
+        let depth = self.b.depth();
+        self.flying.iter().position(|f| f.token == token && !f.landed && f.depth == depth)
+    }
     fn fly(&mut self, flying: Flying) -> usize {
         self.flying.push(flying);
         self.flying.len() - 1
@@ -201,7 +213,14 @@ impl Cx<'_> {
                     let g = self.geometry(tile, of)?;
                     self.at_most_four(&g)?;
                     let walk = self.walk_of(&g, tile.view.buf, (id, 0), tile.layout.halo_cols);
-                    self.start_flow(false, walk, false)
+                    match self.paired(&walk, id) {
+                        Some((i, buf, byte)) => {
+                            self.flying[i].tensors.push((tile.view.buf, false));
+                            lrm.place = Place::Buffer { id: buf, first: Affine::number((byte / elem.bytes()) as i64) };
+                            i
+                        }
+                        None => self.start_flow(false, walk, false),
+                    }
                 }
             });
         }
@@ -335,7 +354,8 @@ impl Cx<'_> {
             && let Some(first) = first.as_known()
             && (first * bytes) % unit == 0
             && lrm.n.is_multiple_of(g.per_unit)
-            && (self.pipes.is_empty() || self.homes.get(id) == Some(&self.open_loops.len()))
+            && (self.pipes.is_empty()
+                || (self.homes.get(id) == Some(&self.open_loops.len()) && !self.landing.contains(id)))
         {
             self.homes.remove(id);
             return Ok((*id, first));
@@ -411,7 +431,6 @@ impl Cx<'_> {
 
     /// `x.gather(index)`, `y.scatter(index, value)`.
     pub(super) fn random(&mut self, view: &View, index: Pe, value: Option<Pe>) -> R<Val> {
-        self.no_mask("random access")?;
         if !view.steps.is_empty() || view.is_external || matches!(view.kind, Kind::Stream(_)) {
             return self.fail(
                 "random access to a part of a tensor, a stream or external memory",

@@ -150,9 +150,10 @@ pub(super) fn root(place: &Expr) -> Option<&Path> {
     }
 }
 
-/// The roots of the places that a block assigns, or lends to be assigned.
-pub(super) fn assigned(block: &Block) -> Vec<&Path> {
-    let mut list: Vec<&Path> = Vec::new();
+/// The roots of the places that a block assigns or lends to be assigned, and what it hands on as it is, which is assigned only where
+/// it is lent already.
+pub(super) fn assigned(block: &Block) -> (Vec<&Path>, Vec<&Path>) {
+    let (mut list, mut handed): (Vec<&Path>, Vec<&Path>) = Default::default();
     all_stmts(block, &mut |stmt| {
         if let StmtKind::Assign { place, .. } = &stmt.kind {
             list.extend(root(place));
@@ -160,16 +161,15 @@ pub(super) fn assigned(block: &Block) -> Vec<&Path> {
     });
     exprs(block, &mut |expr| match &expr.kind {
         ExprKind::Ref { mutable: true, target } => list.extend(root(target)),
-        // What is lent already may be handed on as it is.
         ExprKind::Call { args, .. } => {
-            list.extend(args.iter().filter_map(|arg| match &arg.kind {
+            handed.extend(args.iter().filter_map(|arg| match &arg.kind {
                 ExprKind::Path(path) => Some(path),
                 _ => None,
             }));
         }
         _ => {}
     });
-    list
+    (list, handed)
 }
 
 /// Whether an expression may change what others read: it holds a block, a branch or lends something.

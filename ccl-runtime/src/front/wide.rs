@@ -151,6 +151,31 @@ impl Cx<'_> {
         Ok(Self::wide(lo, hi, range))
     }
 
+    /// By another number in every PE, modulo 64.
+    pub(super) fn wide_shift_lanes(&mut self, left: bool, a: Pe, n: Src) -> R<Pe> {
+        let (lo, hi) = self.both_words(a);
+        let m = self.bin(ir::BinOp::And, n, 31);
+        let rest = self.bin(ir::BinOp::Sub, Src::Imm(31), m);
+        let by_words = self.bin(ir::BinOp::And, n, 32);
+        let chosen = |cx: &mut Self, far: Src, near: Src| cx.sel(Cond::Ne, [by_words, Src::Imm(0), far, near]);
+        // What passes from word to word is shifted by 32 - m, in two steps since m may be 0.
+        let (lo, hi) = if left {
+            let half = self.bin(ir::BinOp::Shr, lo, 1);
+            let over = self.bin(ir::BinOp::Shr, half, rest);
+            let (low, high) = (self.bin(ir::BinOp::Shl, lo, m), self.bin(ir::BinOp::Shl, hi, m));
+            let high = self.bin(ir::BinOp::Or, high, over);
+            (chosen(self, Src::Imm(0), low), chosen(self, low, high))
+        } else {
+            let twice = self.bin(ir::BinOp::Shl, hi, 1);
+            let over = self.bin(ir::BinOp::Shl, twice, rest);
+            let (low, high) = (self.bin(ir::BinOp::Shr, lo, m), self.bin(ir::BinOp::Sar, hi, m));
+            let low = self.bin(ir::BinOp::Or, low, over);
+            let sign = self.bin(ir::BinOp::Sar, hi, 31);
+            (chosen(self, high, low), chosen(self, sign, high))
+        };
+        Ok(Pe { elem: ElemType::I64, lo, hi: Some(hi), range: ElemType::I64.range(), exact: true })
+    }
+
     /// Saturated to a word.
     pub(super) fn wide_to_word(&mut self, a: Pe) -> Pe {
         let (lo, hi) = self.both_words(a);

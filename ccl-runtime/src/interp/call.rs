@@ -134,7 +134,7 @@ impl<'a> Machine<'a> {
             let inner = std::mem::replace(&mut m.frame, outer);
             match result {
                 Ok(value) => Ok(inner.scope.leave(value)),
-                Err(Exit::Return(value)) => Ok(value),
+                Err(Exit::Return(value)) => Ok(*value),
                 Err(exit) => Err(exit),
             }
         })

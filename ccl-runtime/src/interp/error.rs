@@ -94,7 +94,7 @@ pub enum Cause {
 #[derive(Debug)]
 pub(super) enum Exit {
     Stop(Box<InterpError>),
-    Return(super::datum::Datum),
+    Return(Box<super::datum::Datum>),
     Break,
     Continue,
 }

@@ -247,8 +247,12 @@ impl<'a> Machine<'a> {
     }
 
     fn shift(&mut self, x: &Datum, to: Direction, hops: i128) -> Evaluated {
-        let (elem, id) = self.pe(x)?;
         let hops = usize::try_from(hops).unwrap_or(0);
+        if let Datum::Lrm(elem, ids) = x {
+            let moved = |id: &Id| lanes!(*elem, L => L::shift_pe(*id, to, hops));
+            return Ok(Datum::Lrm(*elem, ids.iter().map(moved).collect()));
+        }
+        let (elem, id) = self.pe(x)?;
         Ok(Datum::Pe(elem, lanes!(elem, L => L::shift_pe(id, to, hops))))
     }
 

@@ -39,11 +39,24 @@ impl Instance {
     /// # Errors
     /// Arguments that do not fit, or what ended the run, with its place.
     pub fn interpret(&self, arguments: &mut Arguments, limits: Limits) -> Result<(), InterpError> {
+        self.interpret_on(&mut Session::new(self.target()), arguments, limits)
+    }
+
+    /// As [`interpret`](Self::interpret), on an array whose session is asked for probes and peaks afterwards.
+    ///
+    /// # Errors
+    /// As [`interpret`](Self::interpret).
+    pub fn interpret_on(
+        &self,
+        session: &mut Session,
+        arguments: &mut Arguments,
+        limits: Limits,
+    ) -> Result<(), InterpError> {
         let (program, consts) = self.parts();
         let linked = Linked::new(program);
         let consts: Vec<Value> = consts.iter().map(|n| Value::Int { value: *n, ty: None }).collect();
         let program =
             super::Program { unit: &linked.units[0], function: self.function(), consts: &consts, linker: &linked };
-        run(program, arguments, &mut Session::new(self.target()), limits)
+        run(program, arguments, session, limits)
     }
 }

@@ -47,8 +47,8 @@ impl<'a> Machine<'a> {
         match of {
             Datum::Pe(elem, id) => self.of_pe(name, expr, generics, (elem, id), v),
             Datum::Tensor(tensor) => self.of_tensor(name, generics, &tensor, v),
-            Datum::Walk(tensor, walk) => self.of_walk(name, generics, tensor, walk, v),
-            Datum::Tile(tensor, tile) => self.of_tile(name, expr, generics, (tensor, tile), v),
+            Datum::Walk(tensor, walk) => self.of_walk(name, generics, tensor, *walk, v),
+            Datum::Tile(tensor, tile) => self.of_tile(name, expr, generics, (tensor, *tile), v),
             Datum::Broadcast(tensor, stream) => {
                 self.of_broadcast(name, expr, generics, &tensor, &mut stream.borrow_mut())
             }
@@ -212,8 +212,8 @@ impl<'a> Machine<'a> {
         let native = Ocm::<i8, Dyn>::of_view(view);
         let seen = |view: View| Ok(Datum::Tensor(tensor.with_view(view)));
         match (name, v) {
-            ("tiles", []) => Ok(Datum::Walk(tensor.clone(), native.tiles())),
-            ("at", [Datum::Tile(_, tile)]) => Ok(Datum::Tile(tensor.clone(), native.at(*tile))),
+            ("tiles", []) => Ok(Datum::Walk(tensor.clone(), Box::new(native.tiles()))),
+            ("at", [Datum::Tile(_, tile)]) => Ok(Datum::Tile(tensor.clone(), Box::new(native.at(**tile)))),
             ("channels", [first]) => seen(view.channels(self.small("the channel", Some(first))?)),
             ("roi", [y, x, height, width]) => {
                 let part = [y, x, height, width].map(|n| self.small("the region of interest", Some(n)));
@@ -314,9 +314,13 @@ impl<'a> Machine<'a> {
                 walk.with_block(by, bx)
             }
             ("chunks", []) => walk.with_chunks(self.chunk(generics)?),
-            _ => return Err(self.wrong(format!("something with a method `{name}`"), &Datum::Walk(tensor, walk))),
+            _ => {
+                return Err(
+                    self.wrong(format!("something with a method `{name}`"), &Datum::Walk(tensor, Box::new(walk)))
+                );
+            }
         };
-        Ok(Datum::Walk(tensor, walk))
+        Ok(Datum::Walk(tensor, Box::new(walk)))
     }
 
     fn two(&mut self, generics: &'a [GenericArg]) -> Evaluated<[usize; 2]> {
@@ -352,7 +356,7 @@ impl<'a> Machine<'a> {
                 for moved in [dy + i128::from(tile.y()), dx + i128::from(tile.x())] {
                     self.within("the place of the tap", moved, -MOST * 32, MOST * 32)?;
                 }
-                Ok(Datum::Tile(tensor, tile.tap(*dy as i32, *dx as i32)))
+                Ok(Datum::Tile(tensor, Box::new(tile.tap(*dy as i32, *dx as i32))))
             }
             ("stride", [s]) => {
                 let s = self.small("the stride", Some(s))?;
@@ -361,14 +365,18 @@ impl<'a> Machine<'a> {
                 for at in [tile.corner().0, tile.corner().1] {
                     self.within("the place of the tile", at as i128, 0, MOST * 32)?;
                 }
-                Ok(Datum::Tile(tensor, tile))
+                Ok(Datum::Tile(tensor, Box::new(tile)))
+            }
+            ("grid", [rows, cols]) => {
+                let (rows, cols) = (self.small("the grid", Some(rows))?, self.small("the grid", Some(cols))?);
+                Ok(Datum::Tile(tensor, Box::new(tile.grid(rows, cols))))
             }
             ("channels", [first]) => {
                 let first = self.small("the channel", Some(first))?;
                 self.within("the channel", (tile.channel() + first) as i128, 0, MOST)?;
-                Ok(Datum::Tile(tensor, tile.channels(first)))
+                Ok(Datum::Tile(tensor, Box::new(tile.channels(first))))
             }
-            ("chunks", []) => Ok(Datum::Walk(tensor, Walk::of_tile(tile, self.chunk(generics)?))),
+            ("chunks", []) => Ok(Datum::Walk(tensor, Box::new(Walk::of_tile(tile, self.chunk(generics)?)))),
             ("fetch", []) => self.fetch(expr, generics, &tensor, &tile),
             ("store", [value]) => self.store(&tensor, &tile, value),
             ("inside", []) => Ok(Datum::Pe(ElemType::Bool, tile.inside().handle())),
@@ -376,7 +384,7 @@ impl<'a> Machine<'a> {
             ("index", []) => Ok(Datum::usize(tile.index())),
             ("y", []) => Ok(Datum::Int(tile.y().into(), IntTy::I32)),
             ("x", []) => Ok(Datum::Int(tile.x().into(), IntTy::I32)),
-            _ => Err(self.wrong(format!("something with a method `{name}`"), &Datum::Tile(tensor, tile))),
+            _ => Err(self.wrong(format!("something with a method `{name}`"), &Datum::Tile(tensor, Box::new(tile)))),
         }
     }
 

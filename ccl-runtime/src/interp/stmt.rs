@@ -27,7 +27,7 @@ impl<'a> Machine<'a> {
             StmtKind::While { cond, body } => self.while_stmt(stmt, cond, body),
             StmtKind::Return(value) => {
                 let value = value.as_ref().map_or(Ok(Datum::UNIT), |value| self.eval(value))?;
-                Err(Exit::Return(self.frame.scope.leave(value)))
+                Err(Exit::Return(Box::new(self.frame.scope.leave(value))))
             }
             StmtKind::Break => Err(Exit::Break),
             StmtKind::Continue => Err(Exit::Continue),
@@ -154,8 +154,8 @@ impl<'a> Machine<'a> {
                 Ok(())
             }
             Datum::Walk(tensor, walk) => {
-                for tile in walk {
-                    if !self.round(pattern, Datum::Tile(tensor.clone(), tile), body)? {
+                for tile in *walk {
+                    if !self.round(pattern, Datum::Tile(tensor.clone(), Box::new(tile)), body)? {
                         break;
                     }
                 }

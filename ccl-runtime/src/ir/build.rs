@@ -145,6 +145,14 @@ impl Builder {
     pub(crate) fn innermost(&mut self) -> &mut Block {
         self.blocks.last_mut().expect("one block is always open")
     }
+    /// Sets the blocks inside the `depth` outermost aside, so that what follows is put behind the outer ones.
+    pub(crate) fn set_aside(&mut self, depth: usize) -> Vec<Block> {
+        self.blocks.split_off(depth)
+    }
+    /// Goes on in blocks that were set aside.
+    pub(crate) fn take_back(&mut self, blocks: Vec<Block>) {
+        self.blocks.extend(blocks);
+    }
     /// The place up to which [`rollback`](Self::rollback) drops what follows.
     pub(crate) fn mark(&self) -> Mark {
         Mark { values: self.func.values.len(), lens: self.blocks.iter().map(Vec::len).collect() }

@@ -5,11 +5,12 @@ use iss::profile::Profile;
 use iss::sim::{self, Simulator};
 use iss::target::Target;
 
-use super::{Access, ArgError, Argument, Arguments, HostTensor, Kernel, Param, ParamType, Source};
-use crate::front::program::Program;
+use super::{Access, ArgError, Argument, Arguments, Fills, HostTensor, Kernel, Linked, Param, ParamType, Source};
+use crate::front::program::{Markers, Program};
 use crate::front::{self, Elaborated, FrontError, IrTensor};
 use crate::interp::{self, Library, Linker, LoadError};
 use crate::lower::{self, CompileErrors, Report};
+use crate::native::Probe;
 
 /// Why an instance is not made, compiled or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -115,6 +116,31 @@ impl Instance {
         Self::from_source(kernel.source(), kernel.function(), &consts, kernel.target)
     }
 
+    /// Fills a slot that the kernel calls by a stub of a crate, for the simulator and the interpreter: native code has been built.
+    ///
+    /// # Errors
+    /// If the kernel has no such slot.
+    pub fn fill<Slot: Linked, Stub: Fills<Slot>>(mut self) -> Result<Self, InstanceError> {
+        let slot = (Slot::source().module_path(), Slot::SIGNATURE.name);
+        let filled = self.program.fill(&self.function, slot, (Stub::source(), Stub::SIGNATURE.name))?;
+        if filled { Ok(self) } else { Err(self.no_slot(slot.1)) }
+    }
+
+    /// Fills the slot that `#[stub(path)]` of a function of a library names by that function.
+    ///
+    /// # Errors
+    /// If there is no such function, it names no slot, its signature is not the slot's, or the kernel has no such slot.
+    pub fn fill_from(mut self, library: &Library, stub: &str) -> Result<Self, InstanceError> {
+        let missing = || InstanceError::Missing { what: "function", name: stub.to_owned() };
+        let unit = library.with_function(stub).ok_or_else(missing)?;
+        let filled = self.program.fill_from(&self.function, (unit, stub), library)?;
+        if filled { Ok(self) } else { Err(self.no_slot(stub)) }
+    }
+
+    fn no_slot(&self, name: &str) -> InstanceError {
+        InstanceError::Missing { what: "slot", name: format!("{name}` in `{}", self.function) }
+    }
+
     /// The blocks and the const arguments.
     pub(crate) fn parts(&self) -> (&Program, &[i128]) {
         (&self.program, &self.consts)
@@ -138,7 +164,11 @@ impl Instance {
     /// # Errors
     /// What cannot be lowered, with its place and cure.
     pub fn elaborate(&self, arguments: &Arguments) -> Result<Elaborated, InstanceError> {
-        Ok(front::elaborate(&self.program, (0, &self.function), &self.consts, &self.target, arguments)?)
+        self.elaborate_with(Markers::default(), arguments)
+    }
+
+    fn elaborate_with(&self, markers: Markers, arguments: &Arguments) -> Result<Elaborated, InstanceError> {
+        Ok(front::elaborate(&self.program, (0, &self.function), &self.consts, &self.target, arguments, markers)?)
     }
 
     /// Compiles the kernel for the values of its scalar parameters.
@@ -146,7 +176,20 @@ impl Instance {
     /// # Errors
     /// What cannot be lowered, with its place and cure.
     pub fn compile(&self, arguments: &Arguments, options: &lower::Options) -> Result<CompiledKernel, InstanceError> {
-        let Elaborated { module, kernel, tensors } = self.elaborate(arguments)?;
+        self.compile_with(Markers::default(), arguments, options)
+    }
+
+    /// As [`compile`](Self::compile), with these markers of the text in place of its assertions.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn compile_with(
+        &self,
+        markers: Markers,
+        arguments: &Arguments,
+        options: &lower::Options,
+    ) -> Result<CompiledKernel, InstanceError> {
+        let Elaborated { module, kernel, tensors } = self.elaborate_with(markers, arguments)?;
         let compiled = lower::compile(&module, &self.target, options)?;
         Ok(CompiledKernel { image: compiled.image, report: compiled.report, module, kernel, tensors })
     }
@@ -188,6 +231,8 @@ pub struct Outcome {
     pub arguments: Arguments,
     /// Where the cycles went.
     pub profile: Profile,
+    /// What was probed, in the order of the run: of instances with [`Markers::All`].
+    pub probes: Vec<Probe>,
 }
 
 impl CompiledKernel {
@@ -235,8 +280,21 @@ impl CompiledKernel {
             }
         }
         let profile = sim.profile().expect("the run was started");
-        Ok(Outcome { arguments: out, profile })
+        let probes = sim.probes().iter().map(probe).collect();
+        Ok(Outcome { arguments: out, profile, probes })
     }
+}
+
+/// A record of the simulator as the native layer keeps it.
+fn probe(record: &sim::ProbeRecord) -> Probe {
+    let (name, cells) = (record.name.clone(), record.grid.core());
+    if record.is_scalar {
+        let first = cells.flatten().next().copied().unwrap_or_default();
+        let values = vec![first.into()];
+        return Probe { name, values, cols: 0, enabled: vec![record.enabled.contains(&true)] };
+    }
+    let values = cells.flatten().map(|v| i64::from(*v)).collect();
+    Probe { name, values, cols: record.grid.cols(), enabled: record.enabled.clone() }
 }
 
 fn at<'a>(argument: Option<&'a Argument>, path: &[usize]) -> Option<&'a Argument> {

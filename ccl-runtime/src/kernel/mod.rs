@@ -45,6 +45,7 @@ mod host;
 
 mod compiled;
 mod instance;
+mod ledger;
 mod parameter;
 mod signature;
 mod source;
@@ -60,8 +61,9 @@ pub use budget::{LRM_RESERVE_BYTES, check_idle, check_lrm, check_ocm};
 pub use compiled::{CompiledKernel, Instance, InstanceError, Outcome};
 pub use host::{HostElem, HostTensor, Linear};
 pub use instance::{Entry, Kernel, NativeError, Reference};
+pub use ledger::{Edit, HandWork, ledger};
 pub use parameter::{HostLayout, Parameter};
 #[doc(hidden)]
 pub use parameter::{host, native, param, write_host, write_native};
 pub use signature::{Field, Role, Signature, check_signature};
-pub use source::{Link, Linked, Source};
+pub use source::{Fills, Link, Linked, Source};

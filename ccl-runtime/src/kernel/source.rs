@@ -34,6 +34,14 @@ pub trait Linked {
     fn source() -> &'static Source;
 }
 
+/// A function that fills a slot: `#[stub(slot)]`. The macro implements it for the function's type once it has compared the
+/// signatures.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not fill the slot `{Slot}`",
+    note = "write `#[stub(..)]` with the slot's path above the function"
+)]
+pub trait Fills<Slot: Linked>: Linked {}
+
 impl Source {
     /// For the macro.
     #[doc(hidden)]

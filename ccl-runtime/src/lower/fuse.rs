@@ -78,7 +78,8 @@ fn clobbers(op: &Op, src: &Src, facts: &Facts) -> bool {
             | OpKind::Rau { .. },
             Src::Elem(e),
         ) => facts.moved.contains(&e.buf),
-        (kind, Src::Stream { .. }) => reads_stream(kind),
+        // Two streams may be under way: a word that is taken later would keep a third from its start.
+        (kind, Src::Stream { .. }) => reads_stream(kind) || matches!(kind, OpKind::Bcast { .. }),
         _ => false,
     };
     op.kind.operands(&mut |o| {
@@ -135,7 +136,9 @@ fn fuse_loads(block: &mut Block, facts: &Facts, types: &[Type]) -> bool {
         let mut last = None;
         for (j, op) in block.iter().enumerate().skip(i + 1) {
             let here = uses_in(op, id);
-            left -= here;
+            // A value that was put in the place of another in this round has more uses than were counted.
+            let Some(others) = left.checked_sub(here) else { break };
+            left = others;
             // An operation without blocks reads before it writes.
             let simple = op.kind.blocks().is_empty();
             let marker = matches!(op.kind, OpKind::Probe { .. } | OpKind::Assert { .. } | OpKind::Var { .. });
@@ -311,6 +314,8 @@ fn fuse_conditions(block: &mut Block, facts: &Facts, types: &[Type]) -> bool {
             }
             _ => unreachable!("matched above"),
         }
+        // Nobody asks for it any more, and its operands are counted once.
+        block[i].kind = OpKind::Alu { op: AluOp::Mov, dst: Dst::Def(id), a: Src::Imm(0), b: Src::Imm(0) };
         changed = true;
     }
     changed

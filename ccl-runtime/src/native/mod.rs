@@ -7,6 +7,7 @@ mod fault;
 mod geometry;
 pub(crate) mod lane;
 pub(crate) mod math;
+mod probe;
 pub(crate) mod simd;
 pub(crate) mod state;
 
@@ -17,8 +18,9 @@ use iss::target::Target;
 pub use fault::{Cause, Fault};
 pub use geometry::Geometry;
 pub use lane::Lane;
+pub use probe::{Probe, Probes};
 use state::State;
-pub use state::{Id, Probe, Probes, Usage};
+pub use state::{Id, Usage};
 
 /// An array with what runs on it. Buffers are kept from run to run.
 pub struct Session {

@@ -14,6 +14,7 @@ use std::cell::RefCell;
 
 use super::geometry::Geometry;
 use super::lane::Lane;
+use super::probe::{Probe, Probes};
 
 /// Handle of a lane vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,31 +137,6 @@ pub(crate) struct Mask {
     pub any_core: bool,
     /// Whether any is, border included.
     pub any: bool,
-}
-
-/// What `probe!` does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Probes {
-    /// Nothing.
-    #[default]
-    Off,
-    /// Values are kept, see [`Session::probed`](super::Session::probed).
-    Record,
-    /// Values are kept, and printed as a grid.
-    Print,
-}
-
-/// A value that was probed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
-    /// The probed text.
-    pub name: String,
-    /// The value in each PE, row by row, without the border; one value of a scalar.
-    pub values: Vec<i64>,
-    /// Columns of a row; 0 of a scalar.
-    pub cols: usize,
-    /// Whether the PE was enabled.
-    pub enabled: Vec<bool>,
 }
 
 /// Peaks of a run, in bytes. What the budget checks compute is decisive; this counts what was really live.

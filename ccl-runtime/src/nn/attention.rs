@@ -5,15 +5,10 @@ use ccl_runtime::ccl;
 ccl! {
     use crate::nn::requantise::requantised;
     use crate::nn::softmax::softmax_by_table;
+    use crate::nn::stub::slots::post_projection;
 
-    /// The slot behind the values: what happens to the row of each query before it is stored. Here it is nothing; users fill it by a
-    /// function of the same signature with `#[stub(ccl_runtime::nn::attention::post_projection)]`.
-    #[inline]
-    pub fn post_projection<const D: usize>(projected: &mut Lrm<i8, D>) {
-        let _ = projected;
-    }
-
-    /// Scores, softmax and values of one head.
+    /// Scores, softmax and values of one head; behind them the slot [`post_projection`], whose input
+    /// and output have the steps of `y`: both are 1 to it.
     ///
     /// # Shapes
     /// `q: [N, D]`, `keys: [K, D]`, `values: [D, 1, K]`: channel by channel, so that 16 keys are 16 bytes; `y: [N, D]`; `table: [256]`
@@ -71,7 +66,7 @@ ccl! {
                     out[d] = quantize(fx_raw::<0>(acc.get(0) - taken[d]), scales.1, zero_points.1);
                 }
             }
-            post_projection::<D>(&mut out);
+            post_projection::<D, 256, 1, 0, 1, 0>(&mut out, t.index(), 0);
             y.at(t).store(out);
         }
     }

@@ -102,7 +102,7 @@ ccl! {
         zero_point: i32,
     ) {
         assert!(STEPS == KH * KW * CO && CO % 4 == 0, "all outputs of a tap, four by four");
-        for t in y.tiles() {
+        for t in y.tiles().pipelined(2) {
             let mut weights = broadcast(w);
             let corner = x.at(t).stride(stride).tap(-pad.0, -pad.1);
             let mut sums = Lrm::<i32, CO>::filled(0);
@@ -206,7 +206,7 @@ ccl! {
         zero_point: i32,
     ) {
         assert!(K == S * S * CI && HO == H / S && WO == W / S, "patches lie side by side");
-        for t in y.tiles() {
+        for t in y.tiles().pipelined(2) {
             let window = x.at(t).block::<S, S>().fetch::<Lrm<i8, K>>().wait();
             let mut weights = broadcast(w);
             for o in (0..CO).step_by(4) {

@@ -23,9 +23,9 @@ ccl! {
         scale: Scale,
         zero_point: i32,
     ) {
-        for place in x.tiles().halo(1) {
+        for place in x.tiles().halo(1).pipelined(2) {
             let mut weights = broadcast(w);
-            for t in place.chunks::<4>().pipelined(2) {
+            for t in place.chunks::<4>() {
                 let a = t.fetch::<Lrm<i8, 12>>().wait();
                 let mut acc = weights.bias::<4>();
                 for dy in -1..=1 {
@@ -69,9 +69,9 @@ ccl! {
         zero_points: (i32, i32),
     ) {
         assert!(K == KH * KW * 4, "a diagonal matrix for each tap");
-        for place in y.tiles() {
+        for place in y.tiles().pipelined(2) {
             let mut weights = broadcast(w);
-            for t in place.chunks::<4>().pipelined(2) {
+            for t in place.chunks::<4>() {
                 let corner = x.at(t).stride(stride).tap(-pad.0, -pad.1);
                 let mut acc = weights.bias::<4>();
                 for ky in 0..KH {

@@ -3,8 +3,9 @@
 use ccl_runtime::ccl;
 
 ccl! {
-    /// Fraction bits of logarithms and of 1/sigma, of normalised elements, of the mean and of output steps.
+    /// Fraction bits of logarithms and of 1/sigma, of 1/C, of normalised elements, of the mean and of output steps.
     const L: usize = 24;
+    const R: usize = 30;
     const N: usize = 20;
     const M: usize = 16;
 
@@ -16,7 +17,7 @@ ccl! {
     /// # Shapes
     /// `x, y: [C, H, W]`; `parameters: [2 * C]`, a gamma and a beta for each channel in turn.
     /// # Units
-    /// Gamma is in steps of `y`, with `G` fraction bits; so is beta, with 16, and it holds the zero point of `y`. `epsilon` is that
+    /// Gamma is in steps of `y`, with `G` fraction bits; so is beta, with 16, and it holds the zero point of `y` and the half that rounds. `epsilon` is that
     /// of the operator times `C * C / (s_x * s_x)`, with `E` fraction bits, in units of `2^A`; at least one unit of its format.
     /// # Source
     /// `NUMERICS.md`, LayerNormalization; `MACHINE.md` section 6.
@@ -53,7 +54,7 @@ ccl! {
             let variance = max(of_squares - of_sum, fx_raw::<E>(splat(0))) + epsilon;
             let logarithm = ln::<L>(fx_raw::<A>(count * count)) - ln::<L>(variance);
             let inverse = exp::<L>(logarithm >> 1);
-            let mean = fx_div::<M>(fx_raw::<0>(sum), fx_raw::<0>(count));
+            let mean = fx_mul::<M>(fx_raw::<0>(sum), fx_raw::<R>(splat(((1 << R) + C as i32 / 2) / C as i32)));
             let offset = fx_mul::<N>(mean, inverse);
             let mut stream = broadcast(parameters);
             for c in (0..C).step_by(4) {
@@ -63,7 +64,7 @@ ccl! {
                         let normal = fx_mul::<N>(fx_raw::<0>(a[c + i].widen::<i32>()), inverse) - offset;
                         let scaled = fx_mul::<M>(normal, fx_raw::<G>(stream.next::<i32>()));
                         let steps = scaled + fx_raw::<M>(stream.next::<i32>());
-                        out[i] = steps.round(HalfUp).narrow::<i8>(Saturate);
+                        out[i] = steps.round(Floor).narrow::<i8>(Saturate);
                     }
                 }
                 y.at(t).channels(c).store(out);

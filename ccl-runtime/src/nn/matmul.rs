@@ -3,7 +3,7 @@
 use ccl_runtime::ccl;
 
 ccl! {
-    use crate::nn::requantise::requantised;
+    use crate::nn::requantise::{biased, requantised, sums};
 
     /// Dense layer: `y = x * w + b`, the tokens on `ROWS_USED` x `COLS_USED` PEs.
     ///
@@ -33,6 +33,78 @@ ccl! {
             for o in (0..CO).step_by(4) {
                 let acc = weights.bias::<4>() + mac(a, weights.take::<4>());
                 y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_point));
+            }
+        }
+    }
+
+    /// Dense layer whose bias is a tensor of its own, added to the int8 product.
+    ///
+    /// # Shapes
+    /// As [`dense`].
+    /// # Units
+    /// `scales`: `s_x * s_w / s`, of the product in int8, and `s / s_y`. The biases of `w` are addends in steps of `y` with 21 fraction
+    /// bits, as [`addends`](crate::nn::tables::addends) makes them. No tensor has a zero point.
+    /// # Source
+    /// `NUMERICS.md`, QLinearMatMul and QLinearAdd.
+    #[kernel(reference = crate::nn::reference::dense_bias)]
+    pub fn dense_bias<
+        const N: usize,
+        const CI: usize,
+        const CO: usize,
+        const ROWS_USED: usize,
+        const COLS_USED: usize,
+    >(
+        x: &Ocm<i8, Tokens<N, CI>>,
+        w: &Ocm<i8, Stream<CO, CI>>,
+        y: &mut Ocm<i8, Tokens<N, CO>>,
+        scales: (Scale, Scale),
+    ) {
+        for t in x.tiles().grid(ROWS_USED, COLS_USED).pipelined(2) {
+            let a = t.fetch::<Lrm<i8, CI>>().wait();
+            let mut weights = broadcast(w);
+            for o in (0..CO).step_by(4) {
+                let biases = weights.bias::<4>();
+                let product = mac(a, weights.take::<4>());
+                y.at(t).channels(o).store(biased::<4>(product, biases, scales));
+            }
+        }
+    }
+
+    /// [`dense_bias`] and the residual behind it: `y = (x * w + b) + skip`, each sum in int8.
+    ///
+    /// # Shapes
+    /// As [`dense_bias`]; `skip: [N, CO]`; `CO` is a multiple of 4.
+    /// # Units
+    /// As [`dense_bias`], whose `y` has steps of `s_z`; `residual`: `s_z / s_y` and `s_skip / s_y`.
+    /// # Source
+    /// `NUMERICS.md`, QLinearMatMul and QLinearAdd.
+    #[kernel(reference = crate::nn::reference::dense_bias_residual)]
+    pub fn dense_bias_residual<
+        const N: usize,
+        const CI: usize,
+        const CO: usize,
+        const ROWS_USED: usize,
+        const COLS_USED: usize,
+    >(
+        x: &Ocm<i8, Tokens<N, CI>>,
+        w: &Ocm<i8, Stream<CO, CI>>,
+        skip: &Ocm<i8, Tokens<N, CO>>,
+        y: &mut Ocm<i8, Tokens<N, CO>>,
+        scales: (Scale, Scale),
+        residual: (Scale, Scale),
+    ) {
+        assert!(CO % 4 == 0, "outputs come in fours");
+        for t in x.tiles().grid(ROWS_USED, COLS_USED).pipelined(2) {
+            let flow = t.fetch::<Lrm<i8, CI>>();
+            let flow_skip = skip.at(t).fetch::<Lrm<i8, CO>>();
+            let a = flow.wait();
+            let b = flow_skip.wait();
+            let mut weights = broadcast(w);
+            for o in (0..CO).step_by(4) {
+                let biases = weights.bias::<4>();
+                let product = mac(a, weights.take::<4>());
+                let own = biased::<4>(product, biases, scales);
+                y.at(t).channels(o).store(sums::<4>(&own, b.slice::<4>(o), residual));
             }
         }
     }

@@ -13,10 +13,10 @@
 //!     pub const EXPAND: Kernel = pointwise::<32, 128, 64, 128>;
 //! }
 //! assert_eq!(EXPAND.params().len(), 5);
-//! # let _ = Bar { by: 1, per: 100_000 };
+//! # let _ = Bar { by: 1, one_in: 100_000 };
 //! ```
 //!
-//! Each kernel names a plain function of [`reference`] that says what it must give, by the operators of `ccl-golden`. Streams hold
+//! Each kernel names a plain function of [`mod@reference`] that says what it must give, by the operators of `ccl-golden`. Streams hold
 //! biases first. Zero points of inputs are folded into biases by whoever makes them, wherever padding allows it.
 
 pub mod reference;
@@ -30,12 +30,14 @@ pub mod pointwise;
 pub mod depthwise;
 pub mod conv;
 pub mod matmul;
+pub mod mix_ffn;
 
 pub mod softmax;
 pub mod layer_norm;
 pub mod pool;
 pub mod argmax;
 pub mod attention;
+pub mod stub;
 
 pub mod resize;
 pub mod moves;

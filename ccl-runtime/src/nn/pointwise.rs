@@ -63,7 +63,7 @@ ccl! {
                 let mut out = Lrm::<i8, 4>::new();
                 for i in 0..4 {
                     let scaled = fx_mul::<2>(fx_raw::<0>(acc.get(i)), fx_raw::<S>(scales[o + i]));
-                    out[i] = (scaled.round(HalfUp) + zero_point).narrow::<i8>(Saturate);
+                    out[i] = (scaled.raw() + (2 + 4 * zero_point)).shr_round(2, Floor).narrow::<i8>(Saturate);
                 }
                 y.at(t).channels(o).store(out);
             }

@@ -74,7 +74,7 @@ ccl! {
         ratio: Fx<R>,
         zero_points: (i32, i32),
     ) {
-        for place in y.tiles() {
+        for place in y.tiles().pipelined(2) {
             let window = x.at(place).stride(stride).tap(-pad.0, -pad.1);
             let mut count = splat(0i32);
             for ky in 0..KH {
@@ -85,7 +85,7 @@ ccl! {
             // PEs without an output count nothing.
             let share = fx_raw::<S>(fx_div::<MORE>(ratio, fx_raw::<R>(max(count, 1))).raw());
             let taken = count * zero_points.0;
-            for t in place.chunks::<4>().pipelined(2) {
+            for t in place.chunks::<4>() {
                 let corner = window.channels(t.channel());
                 let mut sums = Lrm::<i32, 4>::filled(0);
                 for ky in 0..KH {
@@ -124,8 +124,8 @@ ccl! {
     ) {
         assert!(ROOM == next_multiple_of(C, 4), "sums by words of 4 channels");
         let mut sums = Lrm::<i32, ROOM>::filled(0);
-        for place in x.tiles() {
-            for t in place.chunks::<4>().pipelined(2) {
+        for place in x.tiles().pipelined(2) {
+            for t in place.chunks::<4>() {
                 let a = t.fetch::<Lrm<i8, 4>>().wait();
                 for c in 0..4 {
                     sums[t.channel() + c] += a[c].widen::<i32>();

@@ -13,6 +13,44 @@ ccl! {
         out
     }
 
+    /// Fraction bits of terms that are added: beyond the 17 that float32 has near 100.
+    const F: usize = 21;
+
+    /// Requantises accumulators to int8, and adds a number to each that is a bias in int8 and its scale: the two roundings of a
+    /// product and of the sum behind it.
+    ///
+    /// # Units
+    /// `scales`: `s_acc / s` and `s / s_y`, where `s` is a step of the product in int8; `biases` are steps of `y` with 21 fraction bits,
+    /// as [`addends`](crate::nn::tables::addends) makes them. Halves of sums go up.
+    /// # Source
+    /// `NUMERICS.md`, QLinearMatMul and QLinearAdd.
+    #[inline]
+    pub fn biased<const N: usize>(acc: Acc<N>, biases: Acc<N>, scales: (Scale, Scale)) -> Lrm<i8, N> {
+        let mut out = Lrm::<i8, N>::new();
+        for i in 0..N {
+            let product = quantize(fx_raw::<0>(acc.get(i)), scales.0, 0);
+            let sum = dequantize::<F>(product, scales.1, 0).raw() + biases.get(i);
+            out[i] = ((sum + (1 << 20)) >> 21).narrow::<i8>(Saturate);
+        }
+        out
+    }
+
+    /// Sum of two int8 tensors in steps of a third.
+    ///
+    /// # Units
+    /// `scales`: `s_a / s_y`, `s_b / s_y`, together below 3.5. Halves go up.
+    /// # Source
+    /// `NUMERICS.md`, QLinearAdd.
+    #[inline]
+    pub fn sums<const N: usize>(a: &Lrm<i8, N>, b: &Lrm<i8, N>, scales: (Scale, Scale)) -> Lrm<i8, N> {
+        let mut out = Lrm::<i8, N>::new();
+        for i in 0..N {
+            let sum = dequantize::<F>(a[i], scales.0, 0) + dequantize::<F>(b[i], scales.1, 0);
+            out[i] = sum.round(HalfUp).narrow::<i8>(Saturate);
+        }
+        out
+    }
+
     /// Steps of one scale to steps of another.
     ///
     /// # Shapes

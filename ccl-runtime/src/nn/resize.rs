@@ -65,12 +65,12 @@ ccl! {
         assert!(HO == S * H && WO == S * W && PATCH == 4 * S * S, "a patch for each element");
         assert!(S == 2 || S == 4, "weights are fractions of powers of two, and a neighbour is one element away");
         let whole = 2 * S as i32;
-        for place in x.tiles().halo(1) {
+        for place in x.tiles().halo(1).pipelined(2) {
             let row = q_row() + place.y();
             let column = q_col() + place.x();
             let (first_row, last_row) = (row == 0, row == H as i32 - 1);
             let (first_column, last_column) = (column == 0, column == W as i32 - 1);
-            for t in place.chunks::<4>().pipelined(2) {
+            for t in place.chunks::<4>() {
                 let a = t.fetch::<Lrm<i8, 12>>().wait();
                 let mut out = Lrm::<i8, PATCH>::new();
                 for c in 0..4 {

@@ -16,6 +16,13 @@ ccl! {
         (steps.raw() + (2 + 4 * zero_point)).shr_round(2, Floor).narrow::<i8>(Saturate)
     }
 
+    /// Output steps over a sum of exponentials. A quotient is cut; one more is never too little, so that halves of steps stay
+    /// halves.
+    #[inline]
+    fn reciprocal<const P: usize>(steps: Fx<P>, total: Q<Fx<P>>) -> Q<Fx<R>> {
+        fx_raw::<R>(fx_div::<R>(steps, total).raw() + 1)
+    }
+
     /// Softmax of `K` int8 scores in every PE; the exponential is a table, which is exact.
     ///
     /// # Units
@@ -40,40 +47,32 @@ ccl! {
             e[k] = fx_raw::<P>(lookup(table, top - scores[k]));
             total += e[k];
         }
-        // A quotient is cut; one more is never too little, so that halves of steps stay halves.
-        let reciprocal = fx_raw::<R>(fx_div::<R>(steps, total).raw() + 1);
+        let reciprocal = reciprocal::<P>(steps, total);
         for k in 0..K {
             out[k] = probability::<P>(e[k], reciprocal, zero_point);
         }
     }
 
-    /// Softmax of `K` 32-bit scores in every PE; the exponential is an instruction.
+    /// Exponentials of `K` 32-bit scores less the greatest, and their sum; the exponential is an instruction.
     ///
     /// # Units
-    /// `scale` is a step of the scores; `steps` is `1 / s_y`.
+    /// `scale` is a step of the scores.
     #[inline]
-    pub fn softmax_by_exp<const K: usize, const P: usize>(
+    fn exponentials<const K: usize, const P: usize>(
         scores: &Lrm<i32, K>,
         scale: Scale,
-        steps: Fx<P>,
-        zero_point: i32,
-        out: &mut Lrm<i8, K>,
-    ) {
+        e: &mut Lrm<Fx<P>, K>,
+    ) -> Q<Fx<P>> {
         let mut top = scores[0];
         for k in 1..K {
             top = max(top, scores[k]);
         }
-        let mut e = Lrm::<Fx<P>, K>::new();
         let mut total = splat(fx::<P>(0.0));
         for k in 0..K {
             e[k] = exp::<P>(dequantize::<X>(scores[k] - top, scale, 0));
             total += e[k];
         }
-        // A quotient is cut; one more is never too little, so that halves of steps stay halves.
-        let reciprocal = fx_raw::<R>(fx_div::<R>(steps, total).raw() + 1);
-        for k in 0..K {
-            out[k] = probability::<P>(e[k], reciprocal, zero_point);
-        }
+        total
     }
 
     /// Softmax over the features of each token, by table.
@@ -95,10 +94,34 @@ ccl! {
         assert!(P + log2(K) <= 29 && P <= 22, "the sum of exponentials has 32 bits");
         let table = broadcast(table).fill::<Lrm<i32, 256>>();
         for t in x.tiles().pipelined(2) {
-            let scores = t.fetch::<Lrm<i8, K>>().wait();
-            let mut out = Lrm::<i8, K>::new();
-            softmax_by_table::<K, P>(&scores, &table, steps, zero_point, &mut out);
-            y.at(t).store(out);
+            // Scores come and probabilities leave in chunks, so that neither waits for a whole row.
+            let mut scores = Lrm::<i8, K>::new();
+            let mut top = splat(-128i8);
+            for chunk in t.chunks::<16>() {
+                let a = chunk.fetch::<Lrm<i8, 16>>().wait();
+                for i in 0..16 {
+                    if chunk.channel() + i < K {
+                        top = max(top, a[i]);
+                        scores[chunk.channel() + i] = a[i];
+                    }
+                }
+            }
+            let mut e = Lrm::<Fx<P>, K>::new();
+            let mut total = splat(fx::<P>(0.0));
+            for k in 0..K {
+                e[k] = fx_raw::<P>(lookup(&table, top - scores[k]));
+                total += e[k];
+            }
+            let reciprocal = reciprocal::<P>(steps, total);
+            for k in (0..K).step_by(8) {
+                let mut out = Lrm::<i8, 8>::new();
+                for i in 0..8 {
+                    if k + i < K {
+                        out[i] = probability::<P>(e[k + i], reciprocal, zero_point);
+                    }
+                }
+                y.at(t).channels(k).store(out);
+            }
         }
     }
 
@@ -107,7 +130,7 @@ ccl! {
     /// # Shapes
     /// `x, y: [N, K]`; 32-bit scores.
     /// # Units
-    /// As [`softmax_by_exp`]: `|x| * scale` is below 64.
+    /// `scale` is a step of the scores, `|x| * scale` below 64; `steps` is `1 / s_y`.
     /// # Source
     /// `NUMERICS.md`, "Fixed point".
     #[kernel(reference = crate::nn::reference::softmax_wide)]
@@ -119,11 +142,20 @@ ccl! {
         zero_point: i32,
     ) {
         assert!(P + log2(K) <= 29 && P <= 22, "the sum of exponentials has 32 bits");
-        for t in x.tiles().pipelined(1) {
+        for t in x.tiles().pipelined(2) {
             let scores = t.fetch::<Lrm<i32, K>>().wait();
-            let mut out = Lrm::<i8, K>::new();
-            softmax_by_exp::<K, P>(&scores, scale, steps, zero_point, &mut out);
-            y.at(t).store(out);
+            let mut e = Lrm::<Fx<P>, K>::new();
+            let total = exponentials::<K, P>(&scores, scale, &mut e);
+            let reciprocal = reciprocal::<P>(steps, total);
+            for k in (0..K).step_by(8) {
+                let mut out = Lrm::<i8, 8>::new();
+                for i in 0..8 {
+                    if k + i < K {
+                        out[i] = probability::<P>(e[k + i], reciprocal, zero_point);
+                    }
+                }
+                y.at(t).channels(k).store(out);
+            }
         }
     }
 }

@@ -98,3 +98,11 @@ pub fn reciprocals(scale: f32, zero_point: i8) -> [i32; 256] {
         divisor => (f64::from(scale) / f64::from(divisor) * one).round_ties_even() as i32,
     })
 }
+
+/// Addends for [`biased`](super::requantise::biased): int8 biases in steps of the sum, 21 fraction bits.
+///
+/// # Units
+/// `ratio` is `s_b / s_y`.
+pub fn addends(biases: &[i8], ratio: f32) -> Vec<i32> {
+    biases.iter().map(|b| (f64::from(f32::from(*b) * ratio) * f64::from(1u32 << 21)).round_ties_even() as i32).collect()
+}

@@ -3,6 +3,7 @@
 use super::cost::Cost;
 use super::input::{Fill, arguments};
 use super::mismatch::{Mismatch, Opinion, Origin, Report, compare};
+use super::probe::Probed;
 use crate::kernel::{Access, Argument, Arguments, Param, ParamType};
 
 /// What can be checked: a kernel of a `ccl!` block, or one that was read from text.
@@ -30,6 +31,11 @@ pub trait Subject {
     fn origin(&self, arguments: &Arguments, output: &str, element: usize) -> Result<Option<Origin>, String>;
     /// Runs the reference.
     fn reference(&self, arguments: &mut Arguments) -> ReferenceRun;
+    /// Runs it natively and on the simulator for what it probes.
+    ///
+    /// # Errors
+    /// As [`native`](Self::native) and [`simulate`](Self::simulate).
+    fn probes(&self, arguments: &Arguments) -> Result<Probed, String>;
 }
 
 /// What became of the reference.
@@ -50,7 +56,7 @@ pub enum ReferenceRun {
 pub struct Bar {
     /// The greatest difference of an element.
     pub by: u64,
-    /// Of so many elements one may differ; at least one element may.
+    /// Of so many elements of all cases one may differ; at least one element may.
     pub one_in: u64,
 }
 
@@ -65,6 +71,7 @@ pub struct Check<'a, S> {
     seed: u64,
     cases: usize,
     bar: Option<Bar>,
+    probes: bool,
     steps: Vec<(String, f64)>,
 }
 
@@ -80,7 +87,15 @@ pub fn check(kernel: &impl Subject) -> Cost {
 impl<'a, S: Subject> Check<'a, S> {
     /// A check with random arguments.
     pub fn new(subject: &'a S) -> Self {
-        Self { subject, given: Arguments::new(), seed: 1, cases: Fill::ALL.len(), bar: None, steps: Vec::new() }
+        Self {
+            subject,
+            given: Arguments::new(),
+            seed: 1,
+            cases: Fill::ALL.len(),
+            bar: None,
+            probes: false,
+            steps: Vec::new(),
+        }
     }
 
     /// Passes `argument` in every case.
@@ -104,6 +119,12 @@ impl<'a, S: Subject> Check<'a, S> {
     /// Lets elements differ from the reference.
     pub const fn within(mut self, bar: Bar) -> Self {
         self.bar = Some(bar);
+        self
+    }
+
+    /// Prints what the kernel probes in the first case, in runs of their own: neither results nor costs change by it.
+    pub const fn print_probes(mut self) -> Self {
+        self.probes = true;
         self
     }
 
@@ -133,23 +154,27 @@ impl<'a, S: Subject> Check<'a, S> {
             Some(case) => case as usize..case as usize + 1,
             None => 0..self.cases.max(1),
         };
-        let mut first = None;
+        let (mut first, mut missed) = (None, Missed::default());
+        if self.probes {
+            let inputs = self.inputs(seed, cases.start)?;
+            let probed = self.subject.probes(&inputs).map_err(|e| format!("`{}`: probes: {e}", self.subject.name()))?;
+            eprint!("{probed}");
+        }
         for case in cases {
-            let cost = self.case(seed, case)?;
+            let cost = self.case(seed, case, &mut missed)?;
             first.get_or_insert(cost);
         }
-        first.ok_or_else(|| "no case was asked for".to_owned())
+        match (missed.report, self.bar) {
+            (Some(report), Some(bar)) if missed.count as u64 > bar.allowed(missed.elements) => {
+                Err(format!("over all cases {} of {} elements differ; {report}", missed.count, missed.elements))
+            }
+            _ => first.ok_or_else(|| "no case was asked for".to_owned()),
+        }
     }
 
-    fn case(&self, seed: u64, case: usize) -> Result<Cost, String> {
-        let params = self.subject.params();
-        let name = self.subject.name();
-        let inputs = arguments(&params, &self.given, Fill::of_case(case), seed.wrapping_add(case as u64 * 7919))
-            .map_err(|missing| {
-                let names = missing.join("`, `");
-                format!("`{name}`: no value for `{names}`\n  help: give one, `.with(\"{}\", 3)`", missing[0])
-            })?;
-        inputs.check(&params).map_err(|error| format!("`{name}`: {error}"))?;
+    fn case(&self, seed: u64, case: usize, missed: &mut Missed) -> Result<Cost, String> {
+        let (params, name) = (self.subject.params(), self.subject.name());
+        let inputs = self.inputs(seed, case)?;
         let in_case = |what: &str, text: String| format!("`{name}`, seed {seed}, case {case}: {what}: {text}");
         let mut native = inputs.clone();
         self.subject.native(&mut native).map_err(|e| in_case("native", e))?;
@@ -170,10 +195,16 @@ impl<'a, S: Subject> Check<'a, S> {
             }
             ReferenceRun::Done => {
                 opinions.push(Opinion { name: "reference", arguments: golden });
-                if found.is_some() || self.bar.is_none() {
-                    found = compare(&outputs, &opinions);
-                } else if let (Some(bar), Some(m)) = (self.bar, compare(&outputs, &opinions)) {
-                    found = Some(m).filter(|m| !bar.allows(m));
+                missed.elements += outputs.iter().filter_map(|y| Some(inputs.tensor(y)?.len())).sum::<usize>();
+                let agreed = found.is_none();
+                found = compare(&outputs, &opinions);
+                if let (true, Some(bar)) = (agreed, self.bar)
+                    && let Some(m) = found.take_if(|m| m.largest.0 <= bar.by)
+                {
+                    missed.count += m.count;
+                    if missed.report.is_none() {
+                        missed.report = Some(self.report(m, &inputs, (seed, case)).to_string());
+                    }
                 }
             }
         }
@@ -181,6 +212,18 @@ impl<'a, S: Subject> Check<'a, S> {
             None => Ok(cost),
             Some(mismatch) => Err(self.report(mismatch, &inputs, (seed, case)).to_string()),
         }
+    }
+
+    /// The arguments of a case.
+    fn inputs(&self, seed: u64, case: usize) -> Result<Arguments, String> {
+        let (params, name) = (self.subject.params(), self.subject.name());
+        let inputs = arguments(&params, &self.given, Fill::of_case(case), seed.wrapping_add(case as u64 * 7919))
+            .map_err(|missing| {
+                let names = missing.join("`, `");
+                format!("`{name}`: no value for `{names}`\n  help: give one, `.with(\"{}\", 3)`", missing[0])
+            })?;
+        inputs.check(&params).map_err(|error| format!("`{name}`: {error}"))?;
+        Ok(inputs)
     }
 
     fn report(&self, mismatch: Mismatch, inputs: &Arguments, case: (u64, usize)) -> Report {
@@ -200,11 +243,24 @@ impl<'a, S: Subject> Check<'a, S> {
 }
 
 impl Bar {
-    /// Whether so many differences are within it.
-    fn allows(&self, m: &Mismatch) -> bool {
-        let elements: u64 = m.dims.iter().map(|d| *d as u64).product();
-        m.largest.0 <= self.by && m.count as u64 <= (elements / self.one_in.max(1)).max(1)
+    /// How many of so many elements may differ.
+    fn allowed(&self, elements: usize) -> u64 {
+        if self.by == 0 { 0 } else { (elements as u64 / self.one_in.max(1)).max(1) }
     }
+
+    /// Whether so many differences are within it.
+    pub(super) fn allows(&self, m: &Mismatch) -> bool {
+        m.largest.0 <= self.by && m.count as u64 <= self.allowed(m.dims.iter().product())
+    }
+}
+
+/// Elements that differ from the reference by no more than the bar.
+#[derive(Default)]
+struct Missed {
+    elements: usize,
+    count: usize,
+    /// Of the first case that has some.
+    report: Option<String>,
 }
 
 fn is_output(ty: &ParamType) -> bool {
@@ -272,6 +328,9 @@ mod tests {
             let pe = Some((element / 30, (element % 30) as i32));
             Ok(Some(Origin { pc: 1, cycle: 2, pe, line: None, operations: Vec::new() }))
         }
+        fn probes(&self, _: &Arguments) -> Result<Probed, String> {
+            Ok(Probed::default())
+        }
         fn reference(&self, arguments: &mut Arguments) -> ReferenceRun {
             match self.reference {
                 None => ReferenceRun::Missing,
@@ -306,7 +365,8 @@ mod tests {
         let near: fn(usize, i64) -> i64 = |i, v| if i == 3 { v ^ 1 } else { v };
         let copy = Copy { simulated: SAME, reference: Some(near) };
         assert!(Check::new(&copy).try_run().is_err());
-        assert!(Check::new(&copy).within(Bar { by: 1, one_in: 100_000 }).try_run().is_ok());
+        assert!(Check::new(&copy).within(Bar { by: 1, one_in: 100_000 }).cases(1).try_run().is_ok());
+        assert!(Check::new(&copy).within(Bar { by: 1, one_in: 100_000 }).try_run().is_err(), "one in each case");
         let two: fn(usize, i64) -> i64 = |i, v| if i < 2 { v ^ 1 } else { v };
         let copy = Copy { simulated: SAME, reference: Some(two) };
         assert!(Check::new(&copy).within(Bar { by: 1, one_in: 100_000 }).try_run().is_err());

@@ -9,6 +9,10 @@ use iss::profile::Profile;
 use crate::lower::KernelReport;
 
 /// The cost of a run on the simulator. It depends on data only where a kernel branches on it or accesses memory at random.
+///
+/// Its text, one figure a line, is made for snapshots, in which a slower kernel shows in review:
+/// `insta::assert_snapshot!(check(&KERNEL))`. `INSTA_UPDATE=always cargo test` accepts what kernels cost now; in this workspace
+/// `cargo run -p ccl-tests --bin bless-costs` does, and prints which cycles moved from what to what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Kernel.

@@ -4,7 +4,10 @@ pub mod check;
 pub mod cost;
 pub mod input;
 pub mod mismatch;
+pub mod probe;
+pub mod stub;
 mod subject;
 
 pub use check::{Bar, Check, check};
 pub use cost::Cost;
+pub use probe::Probed;

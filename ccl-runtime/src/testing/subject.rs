@@ -5,10 +5,12 @@ use iss::sim::{Simulator, Stopped};
 use super::check::{ReferenceRun, Subject};
 use super::cost::Cost;
 use super::mismatch::Origin;
+use super::probe::Probed;
+use crate::front::Markers;
 use crate::interp::Limits;
 use crate::kernel::{Arguments, CompiledKernel, Instance, InstanceError, Kernel, Param, Reference};
 use crate::lower::Options;
-use crate::native::Session;
+use crate::native::{Probe, Probes, Session};
 
 /// Operations that a report shows.
 const HISTORY: usize = 8;
@@ -46,6 +48,11 @@ impl Subject for Kernel {
             },
         }
     }
+    fn probes(&self, arguments: &Arguments) -> Result<Probed, String> {
+        let mut session = Session::new(self.target);
+        self.run_native(session.probes(Probes::Record), &mut arguments.clone()).map_err(text)?;
+        simulated_probes(&Instance::of_kernel(self).map_err(text)?, session.probed().to_vec(), arguments)
+    }
 }
 
 /// The interpreter is the native opinion; there is no reference.
@@ -71,6 +78,18 @@ impl Subject for Instance {
     fn reference(&self, _: &mut Arguments) -> ReferenceRun {
         ReferenceRun::None
     }
+    fn probes(&self, arguments: &Arguments) -> Result<Probed, String> {
+        let mut session = Session::new(Instance::target(self));
+        let arguments_of_run = &mut arguments.clone();
+        self.interpret_on(session.probes(Probes::Record), arguments_of_run, Limits::default()).map_err(text)?;
+        simulated_probes(self, session.probed().to_vec(), arguments)
+    }
+}
+
+fn simulated_probes(instance: &Instance, native: Vec<Probe>, arguments: &Arguments) -> Result<Probed, String> {
+    let compiled = instance.compile_with(Markers::All, arguments, &Options::default()).map_err(text)?;
+    let simulated = compiled.run(arguments, &iss::sim::Options::default()).map_err(text)?.probes;
+    Ok(Probed { native, simulated })
 }
 
 fn simulate(name: &str, instance: &Instance, arguments: &mut Arguments) -> Result<Cost, String> {

@@ -47,8 +47,16 @@ impl Case {
 
 #[track_caller]
 pub fn instance(text: &str, function: &str, consts: &[i128], target: &Target) -> Case {
+    instance_of(&[("crate".into(), text.into())], function, consts, target)
+}
+
+/// A kernel of some files: module and text.
+#[track_caller]
+pub fn instance_of(files: &[(String, String)], function: &str, consts: &[i128], target: &Target) -> Case {
     let mut library = Library::new();
-    library.load("crate", "kernel.rs", text).unwrap_or_else(|e| panic!("{e}"));
+    for (module, text) in files {
+        library.load(module, "kernel.rs", text).unwrap_or_else(|e| panic!("{e}"));
+    }
     let unit = library.with_function(function).expect("the kernel is there");
     let instance = Instance::from_unit(unit, function, consts, target, &library).unwrap_or_else(|e| panic!("{e}"));
     let (function, consts) = (function.to_owned(), consts.to_vec());
@@ -193,11 +201,11 @@ fn pointwise() {
                 let x = arguments.tensor("x").expect("x");
                 let Some(Argument::Stream { weights, bias }) = arguments.get("w") else { panic!("w") };
                 let y = out.tensor("y").expect("y");
-                let (ci, co, area) = (ci as usize, co as usize, (h * w) as usize);
-                for o in 0..co {
+                let (ci, area) = (ci as usize, (h * w) as usize);
+                for (o, bias) in bias.iter().enumerate() {
                     for p in 0..area {
                         let sum: i64 = (0..ci).map(|i| x.get(i * area + p) * weights.get(o * ci + i)).sum();
-                        let expected = requant(sum + bias[o] as i64, scale_of(&arguments, "scale"));
+                        let expected = requant(sum + *bias as i64, scale_of(&arguments, "scale"));
                         assert_eq!(y.get(o * area + p), expected, "{target} output {o} at {p}");
                     }
                 }

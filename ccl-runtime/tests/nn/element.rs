@@ -124,7 +124,8 @@ fn between_scales() {
 
 #[test]
 fn functions_by_table() {
-    let functions: [(Unary, fn(f32) -> f32); 5] = [
+    type Function = fn(f32) -> f32;
+    let functions: [(Unary, Function); 5] = [
         (Unary::Sigmoid, tables::sigmoid),
         (Unary::Tanh, tables::tanh),
         (Unary::Gelu, tables::gelu),

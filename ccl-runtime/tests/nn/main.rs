@@ -4,6 +4,7 @@ mod dense;
 mod element;
 mod moves;
 mod rows;
+mod stubs;
 mod support;
 mod text;
 mod windows;

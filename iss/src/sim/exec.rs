@@ -562,9 +562,14 @@ impl Exec for Machine {
         let a = self.marker_source(a)?;
         self.issue();
         self.flush()?;
-        let record =
-            ProbeRecord { name: self.name(name), pc: self.current_pc(), cycle: self.now, grid: self.grid_of(a) };
-        self.probes.push(record);
+        self.probes.push(ProbeRecord {
+            name: self.name(name),
+            pc: self.current_pc(),
+            cycle: self.now,
+            grid: self.grid_of(a),
+            enabled: self.array.enabled_core(),
+            is_scalar: matches!(a, Source::Splat(_)),
+        });
         Ok(())
     }
     fn assert(&mut self, name: NameId, a: Src) -> Outcome {

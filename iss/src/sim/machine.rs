@@ -67,6 +67,10 @@ pub struct ProbeRecord {
     pub cycle: u64,
     /// The values of the PEs.
     pub grid: super::grid::Grid,
+    /// Whether each PE of the array was enabled, row by row, without the border.
+    pub enabled: Vec<bool>,
+    /// Whether it was a scalar or an immediate, which all PEs see alike.
+    pub is_scalar: bool,
 }
 
 #[derive(Debug)]

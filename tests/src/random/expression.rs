@@ -369,6 +369,9 @@ impl Generator {
             let limit = of.least + self.below((of.most - of.least + 2) as usize) as i64;
             return binary(op, name(&of.name), int(limit, None));
         }
+        if self.is_partial {
+            return boolean(self.once_in(2));
+        }
         let ask = self.pick(&["any", "all"]);
         let condition = self.needing(0, |g| g.pe(ElemType::Bool, depth.min(1)));
         let asked = call(ask, vec![condition]);

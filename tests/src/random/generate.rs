@@ -78,6 +78,8 @@ pub(super) struct Generator {
     pub mask: Option<u8>,
     /// Whether PEs may exchange data here.
     pub may_talk: bool,
+    /// Whether PEs outside of a grid hold nothing defined: then none asks the whole array.
+    pub is_partial: bool,
     /// Expressions that may still be written.
     pub room: usize,
     n_names: usize,
@@ -101,6 +103,7 @@ impl Generator {
             need: 0,
             mask: None,
             may_talk: true,
+            is_partial: false,
             room: 120,
             n_names: 0,
         }

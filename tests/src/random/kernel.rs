@@ -18,6 +18,8 @@ struct Walk {
     halo_cols: usize,
     channels: usize,
     is_chunked: bool,
+    /// Whether it leaves PEs of the array out.
+    is_partial: bool,
 }
 
 /// A tensor that a kernel walks.
@@ -121,6 +123,7 @@ fn walk_of(g: &mut Generator, number_of_walk: usize, is_flat: bool, params: &mut
     let input = walked(g, is_flat);
     params.push(param(&x, lent(input.ty(), false)));
     let walk = walk(g, &x, &input);
+    (g.is_partial, g.may_talk) = (walk.is_partial, !walk.is_partial);
     let mut stmts = walk.stmts;
     let n = (walk.block.0 + 2 * walk.halo_rows) * walk.block.1 * walk.channels;
     let per_place = walk.block.0 * walk.block.1;
@@ -177,6 +180,7 @@ fn walk_of(g: &mut Generator, number_of_walk: usize, is_flat: bool, params: &mut
     let channels = if walk.is_chunked { walk.channels } else { output.channels };
     store(g, &y, output.elem, per_place * channels, &mut stmts);
     g.close(scope);
+    (g.is_partial, g.may_talk) = (false, true);
     out.push(for_in("t", walk.iter, block(stmts, None)));
 }
 
@@ -191,6 +195,7 @@ fn walk(g: &mut Generator, x: &str, of: &Walked) -> Walk {
         halo_cols: 0,
         channels: of.channels,
         is_chunked: false,
+        is_partial: false,
     };
     let is_flat = of.layout == "Tokens";
     match g.below(6) {
@@ -207,7 +212,10 @@ fn walk(g: &mut Generator, x: &str, of: &Walked) -> Walk {
             iter = method_with(iter, "block", vec![arg(by), arg(bx)], Vec::new());
         }
         2 if !is_flat => iter = method(iter, "stride", vec![number(2 + g.below(2))]),
-        3 if g.once_in(2) => iter = method(iter, "grid", vec![number(1 + g.below(8)), number(1 + g.below(8))]),
+        3 if g.once_in(2) => {
+            walk.is_partial = true;
+            iter = method(iter, "grid", vec![number(1 + g.below(8)), number(1 + g.below(8))]);
+        }
         _ => {}
     }
     if walk.block == (1, 1) && g.once_in(3) {

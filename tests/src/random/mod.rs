@@ -59,16 +59,8 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// Checks that a case prints, reads back, encodes, passes the checks and runs by the interpreter.
-///
-/// # Errors
-/// What does not hold.
-pub fn check(case: &Case) -> Result<(), String> {
-    let unit = front(case)?;
-    interpreted(case, &unit, arguments(case, &unit)?).map(|_| ())
-}
-
-/// As [`check`], and compares the interpreter with the simulator, to the bit.
+/// Checks that a case prints, reads back, encodes, passes the checks and runs by the interpreter, and compares that with the
+/// simulator, to the bit.
 ///
 /// # Errors
 /// What does not hold; a panic of the compiler is an error too.

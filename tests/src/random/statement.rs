@@ -179,7 +179,10 @@ impl Generator {
         let (of, rounds) = (self.fresh("n"), 1 + self.below(3));
         out.push(bind(true, &of, int(0, Some(IntTy::Usize))));
         let more = binary(BinOp::Lt, name(&of), number(rounds));
-        let asked = call("any", vec![self.needing(0, |g| g.pe(ElemType::Bool, 1))]);
+        let asked = match self.is_partial {
+            true => boolean(!self.once_in(4)),
+            false => call("any", vec![self.needing(0, |g| g.pe(ElemType::Bool, 1))]),
+        };
         let mut body = self.body(depth);
         body.stmts.push(assign(Some(BinOp::Add), name(&of), number(1)));
         out.push(while_bound(rounds, binary(BinOp::And, more, asked), body));
@@ -187,7 +190,7 @@ impl Generator {
 
     /// The counters of a kernel, and how they come back to the PEs.
     pub fn counters(&mut self, out: &mut Vec<Stmt>) {
-        for _ in 0..self.below(2) {
+        for _ in 0..if self.is_partial { 0 } else { self.below(2) } {
             let of = self.fresh("count");
             out.push(bind(true, &of, int(0, Some(IntTy::I32))));
             self.counters.push(of);

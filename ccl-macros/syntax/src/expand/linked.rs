@@ -17,7 +17,11 @@ impl Cx<'_> {
         let source = self.source_name();
         let contracts = item.attrs.iter().filter_map(|attr| match &attr.kind {
             AttrKind::Overrides(path) => Some(self.contract(path, "Override", &name)),
-            AttrKind::Stub(path) => Some(self.contract(path, "Stub", &name)),
+            AttrKind::Stub(path) => {
+                let (contract, of) = (self.contract(path, "Stub", &name), self.type_of_fn(path));
+                let span = self.glue(path.span);
+                Some(quote_spanned! { span => #contract impl ::ccl_runtime::kernel::Fills<#of> for #name {} })
+            }
             _ => None,
         });
         quote_spanned! { glue =>

@@ -67,8 +67,30 @@ const RULES: &[(Code, &str, &str, &str)] = &[
     (Code::WrongOperand, "a: &Lrm<i8, 4>", "probe!(a + a);", "probe!(a[0] + a[1]);"),
     (Code::WrongOperand, "a: Acc<4>, b: Acc<1>", "probe!((a + b).get(0));", "probe!((a + a).get(0));"),
     (Code::WrongOperand, "a: usize", "probe!(-a);", "probe!(-(a as i32));"),
-    (Code::WrongType, "n: usize", "probe!(splat(n));", "probe!(splat(n as i32));"),
-    (Code::WrongType, "n: usize", "let a: Q<usize> = splat(4);", "let a: Q<i32> = splat(4);"),
+    (Code::WrongOperand, "a: Q<bool>, b: Q<bool>", "probe!(min(a, b));", "probe!(a && b);"),
+    (
+        Code::WrongOperand,
+        "a: Q<Fx<16>>",
+        "probe!(a.shr_round(3, HalfEven));",
+        "probe!(a.raw().shr_round(3, HalfEven));",
+    ),
+    (
+        Code::WrongOperand,
+        "a: Q<i64>, s: Scale",
+        "probe!(dequantize::<8>(a, s, 0));",
+        "probe!(dequantize::<8>(a.narrow::<i32>(Saturate), s, 0));",
+    ),
+    (Code::WrongOperand, "a: Q<bool>", "probe!(a.narrow::<i8>(Wrap));", "probe!(a.widen::<i8>());"),
+    (Code::UnnamedNarrowing, "a: Q<i8>", "probe!(a.widen::<u16>());", "probe!(a.narrow::<u16>(Saturate));"),
+    (Code::UnnamedNarrowing, "a: Q<u16>", "probe!(a.widen::<i16>());", "probe!(a.widen::<i32>());"),
+    (Code::WrongReceiver, "a: Q<i8>", "probe!(a.widen::<bool>());", "probe!(a != 0);"),
+    (Code::PerPeDivision, "a: Q<i32>, b: Q<i32>", "probe!(a / b);", "probe!(a * b);"),
+    (Code::PerPeDivision, "mut a: Q<i32>", "a %= 8;", "a &= 7;"),
+    (Code::ShiftAmount, "a: i32, n: Q<i32>", "probe!(a << n);", "probe!(splat(a) << n);"),
+    (Code::ShiftAmount, "a: Q<i8>, n: Q<u8>", "probe!(a >> n);", "probe!(a >> n.widen::<i32>());"),
+    (Code::NoElement, "n: usize", "probe!(splat(n));", "probe!(splat(n as i32));"),
+    (Code::NoElement, "n: usize", "let a: Q<usize> = splat(4);", "let a: Q<i32> = splat(4);"),
+    (Code::NoElement, "", "let a = Lrm::<u32, 4>::new();", "let a = Lrm::<i32, 4>::new();"),
     (Code::OpenGeneric, "a: Q<Fx<16>>", "let b = fx_mul(a, a);", "let b: Q<Fx<8>> = fx_mul(a, a);"),
     (Code::OpenGeneric, "t: Tile", "let b = t.fetch();", "let b: Flow<Lrm<i8, 4>> = t.fetch();\nprobe!(b.wait()[0]);"),
     (
@@ -240,7 +262,13 @@ fn what_rust_takes_is_taken() {
     let wrong = text.replace("return 2;", "probe!(2);");
     assert!(rendered(&wrong).contains("the result of `f`: expected `i32`, found `()`"), "{}", rendered(&wrong));
     // A negated condition in parentheses is no call of a macro `if`.
-    assert_eq!(rendered("fn f(c: bool) {\n    if !(c && c) {}\n    while !(c) {\n        return;\n    }\n}\n"), "");
+    assert_eq!(
+        rendered(
+            "fn f(c: bool) {\n    if !(c && c) {}\n    #[bound(1)]\n    while !(c) {\n        \
+                        return;\n    }\n}\n"
+        ),
+        ""
+    );
     // What a function from outside takes is for rustc to say.
     assert_eq!(rendered("fn f() {\n    golden::g(&mut Lrm::new(), (Acc::zero(), 1));\n}\n"), "");
 }

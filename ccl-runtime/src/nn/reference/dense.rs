@@ -65,6 +65,7 @@ pub fn matmul(a: &Array2<i8>, b: &Array3<i8>, y: &mut Array2<i8>, scale: Scale, 
 }
 
 /// Attention of one head, whose scores are quantised once.
+#[expect(clippy::too_many_arguments, reason = "they are those of the kernel")]
 pub fn attention_head<const P: usize>(
     q: &Array2<i8>,
     keys: &Array2<i8>,

@@ -8,17 +8,21 @@
 //! All of them panic where an operator refuses its operands, which a kernel of consistent extents never gives it.
 
 mod dense;
+mod fused;
 mod moves;
 mod pointwise;
 mod reduce;
 mod resize;
+mod stub;
 mod windows;
 
 pub use dense::*;
+pub use fused::*;
 pub use moves::*;
 pub use pointwise::*;
 pub use reduce::*;
 pub use resize::*;
+pub use stub::*;
 pub use windows::*;
 
 use ccl_golden::Quant;

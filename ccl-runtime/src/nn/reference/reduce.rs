@@ -52,7 +52,7 @@ pub fn layer_norm<const G: usize, const E: usize, const A: usize>(
     let channels = x.dim().0;
     let number = |i: usize, fraction: usize| (f64::from(parameters[i]) / f64::from(1u32 << fraction)) as f32;
     let gamma = Array1::from_shape_fn(channels, |c| number(2 * c, G));
-    let beta = Array1::from_shape_fn(channels, |c| number(2 * c + 1, 16));
+    let beta = Array1::from_shape_fn(channels, |c| number(2 * c + 1, 16) - 0.5);
     let epsilon = real(epsilon) * f64::from(1u32 << A) / (channels * channels) as f64;
     let pixels = x.view().permuted_axes([1, 2, 0]).as_standard_layout().into_owned().into_dyn();
     let q = steps(1.0, 0);

@@ -97,6 +97,10 @@ impl Array {
         }
         grid
     }
+    /// Whether each PE of the core array is enabled, row-major.
+    pub fn enabled_core(&self) -> Vec<bool> {
+        (0..self.geometry.n_lanes(false)).map(|i| self.core.enabled(i)).collect()
+    }
     /// Row and column of the first enabled PE of the core array, row-major, in which `src` is 0.
     pub fn first_enabled_zero(&self, src: Source) -> Option<(usize, usize)> {
         let mut flat = vec![0; self.core.n_groups() * LANES];

@@ -107,11 +107,15 @@ impl<'a> Checker<'a, '_> {
             let span = site.args.first().map_or(site.span, |arg| arg.span);
             return self.push(Code::ScalarPerPe, span, message, "use the value as it is");
         }
-        if let (true, Some(Elem::Int(ty @ (IntTy::Usize | IntTy::U64)))) =
-            (wants_scalar, names.elems.get("T").map(|elem| self.literals.find(elem)))
-        {
+        let elem = names.elems.get("T").map(|elem| self.literals.find(elem));
+        if let (true, Some(Elem::Int(ty @ (IntTy::Usize | IntTy::U64 | IntTy::U32)))) = (wants_scalar, &elem) {
             let message = format!("`{name}` of `{}`: PEs hold no values of this type", ty.word());
-            return self.push(Code::WrongType, site.span, message, "cast the scalar first: `.. as i32`");
+            return self.push(Code::NoElement, site.span, message, "cast the scalar first: `.. as i32`");
+        }
+        if let Some(elem) = elem.filter(|_| is_fine)
+            && !self.takes(name, &elem, site.span)
+        {
+            return Type::Unknown;
         }
         let Some(ret) = &form.ret else { return Type::Unknown };
         if let Some(expected) = expected
@@ -129,6 +133,25 @@ impl<'a> Checker<'a, '_> {
             return Type::Unknown;
         }
         ret.map(names).map(&Unbound)
+    }
+
+    /// Whether a name takes values of an element type, beyond what its signature says.
+    fn takes(&mut self, name: &str, elem: &Elem, span: Span) -> bool {
+        let is_wide = *elem == Elem::Int(IntTy::I64);
+        let (holds, help) = match (name, elem) {
+            ("min" | "max" | "clamp" | "abs", Elem::Bool) => (false, "conditions are combined by `&&` and `||`"),
+            ("shr_round", Elem::Fx(_)) => (false, "`rescale` and `round` say how they round; `raw` gives the bits"),
+            ("shr_round" | "narrow" | "dequantize", Elem::Bool) => {
+                (false, "a number of a condition is `.widen::<i32>()`")
+            }
+            ("dequantize", Elem::Fx(_)) => (false, "a format changes by `rescale`"),
+            ("dequantize", _) if is_wide => (false, "narrow the sum first: `.narrow::<i32>(Saturate)`"),
+            _ => (true, ""),
+        };
+        if !holds {
+            self.push(Code::WrongOperand, span, format!("`{name}` does not take values of `{elem}`"), help);
+        }
+        holds
     }
 
     /// Generic arguments may be left out where the arguments or the place tell them.
@@ -439,22 +462,33 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
+    /// `widen` is to a type that holds every value, `narrow` to one that does not.
     fn changed_width(&mut self, what: &str, recv: &Type, to: &Type, span: Span) {
         let (Type::Pe(from), Type::Pe(to)) = (recv, to) else { return };
         let from = self.literals.find(from);
-        let (Some(a), Some(b)) = (from.bits(), to.bits()) else { return };
-        if matches!(from, Elem::Fx(_)) || matches!(to, Elem::Fx(_)) {
-            let message = format!("`{what}` is between integers, not `Q<{from}>` and `Q<{to}>`");
-            self.push(
-                Code::WrongReceiver,
-                span,
-                message,
-                "a format changes by `rescale`; `round` and `raw` give integers",
-            );
-        } else if what == "widen" && b.0 < a.0 {
-            let message = format!("`widen` from `{from}` to the narrower `{to}`");
+        let (a, b) = match (&from, to) {
+            (Elem::Fx(_), _) | (_, Elem::Fx(_)) => {
+                let message = format!("`{what}` is between integers, not `Q<{from}>` and `Q<{to}>`");
+                let help = "a format changes by `rescale`; `round` and `raw` give integers";
+                self.push(Code::WrongReceiver, span, message, help);
+                return;
+            }
+            (Elem::Bool | Elem::Int(_), Elem::Bool) => {
+                let message = format!("`{what}` to `bool`: a condition is no number");
+                self.push(Code::WrongReceiver, span, message, "compare it: `x != 0`");
+                return;
+            }
+            (Elem::Int(a), Elem::Int(b)) => (*a, *b),
+            _ => return,
+        };
+        let holds = a.range().0 >= b.range().0 && a.range().1 <= b.range().1;
+        if what == "widen" && !holds {
+            let message = match b.bits().0 < a.bits().0 {
+                true => format!("`widen` from `{from}` to the narrower `{to}`"),
+                false => format!("`widen` from `{from}` to `{to}`, which does not hold every `{from}`"),
+            };
             self.push(Code::UnnamedNarrowing, span, message, format!("name the overflow: `.narrow::<{to}>(Saturate)`"));
-        } else if what == "narrow" && b.0 > a.0 {
+        } else if what == "narrow" && holds && a != b {
             let message = format!("`narrow` from `{from}` to the wider `{to}`");
             self.push(Code::WrongReceiver, span, message, format!("write `.widen::<{to}>()`"));
         }

@@ -83,7 +83,7 @@ impl<'a> Checker<'a, '_> {
         let is_int = |elem: &Elem| matches!(elem, Elem::Int(_) | Elem::Literal(_));
         match op {
             BinOp::Or | BinOp::And if x == Elem::Bool && y == Elem::Bool => of(Elem::Bool),
-            BinOp::Shl | BinOp::Shr if x != Elem::Bool && is_int(&y) => of(x),
+            BinOp::Shl | BinOp::Shr if x != Elem::Bool && is_int(&y) => self.shift(op, (a, x), (b, &y), right.1, span),
             BinOp::Or | BinOp::And | BinOp::Shl | BinOp::Shr => self.no_operator(op, a, b, span),
             BinOp::Eq | BinOp::Ne if x == Elem::Bool && y == Elem::Bool => of(Elem::Bool),
             BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor if x == Elem::Bool && y == Elem::Bool => of(Elem::Bool),
@@ -98,8 +98,32 @@ impl<'a> Checker<'a, '_> {
             BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor if matches!(x, Elem::Fx(_)) => {
                 self.no_operator(op, a, b, span)
             }
+            BinOp::Div | BinOp::Rem if is_per_pe => {
+                let message = format!("`{}` of `{}` and `{}`: PEs do not divide", op.word(), a, self.literals.shown(b));
+                let help = "multiply by a reciprocal, shift by `>>`, or take `fx_div`, which is 82 cycles";
+                self.push(Code::PerPeDivision, span, message, help)
+            }
+            BinOp::Rem if matches!(x, Elem::Fx(_)) => self.no_operator(op, a, b, span),
             _ if op.is_comparison() => of(Elem::Bool),
             _ => of(self.literals.find(&x)),
+        }
+    }
+
+    /// A shift: scalars by scalars, values of PEs by a scalar or by a `Q<i32>`.
+    fn shift(&mut self, op: BinOp, (a, x): (&Type, Elem), (b, y): (&Type, &Elem), b_span: Span, span: Span) -> Type {
+        match (a, b) {
+            (Type::Scalar(Elem::Fx(_)), Type::Scalar(_)) => self.no_operator(op, a, b, span),
+            (Type::Scalar(_), Type::Scalar(_)) => Type::Scalar(x),
+            (Type::Scalar(_), _) => {
+                let message =
+                    format!("`{}` of the scalar `{}` by a number of each PE", op.word(), self.literals.shown(a));
+                self.push(Code::ShiftAmount, span, message, "spread what is shifted: `splat(..)`")
+            }
+            (_, Type::Pe(_)) if !self.literals.elem(y, &Elem::Int(IntTy::I32)) => {
+                let message = format!("a shift by `{}`", self.literals.shown(b));
+                self.push(Code::ShiftAmount, b_span, message, "amounts of each PE are `Q<i32>`: `.widen::<i32>()`")
+            }
+            _ => Type::Pe(x),
         }
     }
 

@@ -23,18 +23,7 @@ impl<'a> Checker<'a, '_> {
         let Some(Def::Builtin(row)) = self.names.of(path) else { return Type::Unknown };
         let args = path.last().args.as_slice();
         match (row.name, args) {
-            ("Q", [elem]) => match self.elem_arg(elem) {
-                Elem::Int(ty @ (IntTy::Usize | IntTy::U64)) => {
-                    let message = format!("`Q<{}>`: PEs hold no values of this type", ty.word());
-                    self.push(
-                        Code::WrongType,
-                        path.span,
-                        message,
-                        "`i32` is the width of the ALU, `i64` a pair of words",
-                    )
-                }
-                elem => Type::Pe(elem),
-            },
+            ("Q", [elem]) => Type::Pe(self.elem_arg(elem)),
             ("Lrm", [elem, n]) => Type::Lrm(self.elem_arg(elem), self.extent_arg(n)),
             ("Acc", [n]) => Type::Acc(self.extent_arg(n)),
             ("Weights", [n]) => Type::Weights(self.extent_arg(n)),
@@ -63,6 +52,16 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn elem_arg(&mut self, arg: &'a GenericArg) -> Elem {
         match arg {
             GenericArg::Ty(ty) => match self.ty(ty) {
+                Type::Scalar(Elem::Int(int @ (IntTy::Usize | IntTy::U64 | IntTy::U32))) => {
+                    let message = format!("`{}` is no element: PEs hold no values of this type", int.word());
+                    self.push(
+                        Code::NoElement,
+                        ty.span,
+                        message,
+                        "`i32` is the width of the ALU, `i64` a pair of words",
+                    );
+                    Elem::Unknown
+                }
                 Type::Scalar(elem) => elem,
                 Type::Unknown => Elem::Unknown,
                 other => {

@@ -1,0 +1,84 @@
+//! Layers with their biases and residuals, each stage by its operator.
+
+use ccl_golden::binary::qlinear_add;
+use ndarray::{Array1, Array2, Array3, Axis};
+
+use super::{add, depthwise3, float, pointwise, steps, store, unary};
+use crate::kernel::Linear;
+use crate::value::Scale;
+
+/// QLinearMatMul over channels, and QLinearAdd of an addend for each: 21 fraction bits of steps of the sum.
+fn layer(x: &Array3<i8>, w: &Linear<i8>, n_outputs: usize, scales: (Scale, Scale)) -> Array3<i8> {
+    let (_, height, width) = x.dim();
+    let mut product = Array3::zeros((n_outputs, height, width));
+    let plain = Linear { weights: w.weights.clone(), bias: Array1::zeros(w.bias.len()) };
+    pointwise(x, &plain, &mut product, scales.0, 0);
+    for (mut channel, addend) in product.axis_iter_mut(Axis(0)).zip(&w.bias) {
+        // The addend is one step of its own size.
+        let size = (f64::from(*addend).abs() / f64::from(1u32 << 21)) as f32;
+        let (one, size) = if *addend == 0 { (0, 1.0) } else { (addend.signum() as i8, size) };
+        let addends = Array2::from_elem(channel.dim(), one).into_dyn();
+        let product = channel.to_owned().into_dyn();
+        let sum = qlinear_add(product.view(), steps(float(scales.1), 0), addends.view(), steps(size, 0), steps(1.0, 0));
+        channel.iter_mut().zip(sum.expect("equal extents")).for_each(|(y, v)| *y = v);
+    }
+    product
+}
+
+/// Tokens as channels of one column of pixels.
+fn columns(x: &Array2<i8>) -> Array3<i8> {
+    x.t().to_owned().insert_axis(Axis(2))
+}
+
+/// QLinearMatMul and QLinearAdd.
+pub fn dense_bias(x: &Array2<i8>, w: &Linear<i8>, y: &mut Array2<i8>, scales: (Scale, Scale)) {
+    let sum = layer(&columns(x), w, y.dim().1, scales);
+    store(y, sum.index_axis(Axis(2), 0).t().to_owned());
+}
+
+/// QLinearMatMul, QLinearAdd of biases and of the residual.
+pub fn dense_bias_residual(
+    x: &Array2<i8>,
+    w: &Linear<i8>,
+    skip: &Array2<i8>,
+    y: &mut Array2<i8>,
+    scales: (Scale, Scale),
+    residual: (Scale, Scale),
+) {
+    let layer = layer(&columns(x), w, y.dim().1, scales);
+    let mut sum = Array3::zeros(layer.dim());
+    add(&layer, &columns(skip), &mut sum, residual, (0, 0, 0));
+    store(y, sum.index_axis(Axis(2), 0).t().to_owned());
+}
+
+/// The feed-forward block of a SegFormer, stage by stage.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn mix_ffn(
+    x: &Array3<i8>,
+    skip: &Array3<i8>,
+    expand: &Linear<i8>,
+    depthwise: &Linear<i8>,
+    table: &Array1<i8>,
+    project: &Linear<i8>,
+    y: &mut Array3<i8>,
+    are_added: bool,
+    expand_scales: (Scale, Scale),
+    depthwise_scale: Scale,
+    project_scales: (Scale, Scale),
+    residual: (Scale, Scale),
+) {
+    let dense = |x: &Array3<i8>, w: &Linear<i8>, scales: (Scale, Scale)| {
+        let n_outputs = w.weights.nrows();
+        if are_added {
+            return layer(x, w, n_outputs, scales);
+        }
+        let mut out = Array3::zeros((n_outputs, x.dim().1, x.dim().2));
+        pointwise(x, w, &mut out, scales.0, 0);
+        out
+    };
+    let hidden = dense(x, expand, expand_scales);
+    let (mut mixed, mut gated) = (Array3::zeros(hidden.dim()), Array3::zeros(hidden.dim()));
+    depthwise3(&hidden, depthwise, &mut mixed, depthwise_scale, 0);
+    unary(&mixed, table, &mut gated);
+    add(&dense(&gated, project, project_scales), skip, y, residual, (0, 0, 0));
+}

@@ -1,0 +1,27 @@
+use ccl_runtime::ccl;
+
+mod generated {
+    ccl_runtime::ccl! {
+        #[kernel]
+        #[no_reference("generated")]
+        pub fn block3<const C: usize, const H: usize>(
+            _x: &Ocm<i8, Packed<C, H, H>>,
+            _y: &mut Ocm<i8, Packed<C, H, H>>,
+            _scale: Scale,
+        ) {
+        }
+
+        /// A slot.
+        pub fn after_projection<const D: usize>(_projected: &mut Lrm<i8, D>, _skip: &Lrm<i8, D>) {}
+    }
+}
+
+ccl! {
+    #[stub(generated::after_projection)]
+    #[inline]
+    fn keep<const D: usize>(row: &mut Lrm<i8, D>, _skip: &Lrm<i8, D>) -> Q<i8> {
+        row[0]
+    }
+}
+
+fn main() {}
