@@ -1,5 +1,5 @@
-//! `break`, `continue` and `return` where the array decides, and random access under a condition of PEs: natively, by the
-//! interpreter of the IR and on the simulator alike. Taps.
+//! `break`, `continue` and `return` where the array decides: natively, by the interpreter of the IR and on the simulator alike.
+//! Taps.
 
 use ccl_runtime::front::Markers;
 use ccl_runtime::interp::Library;
@@ -55,21 +55,6 @@ const TEXT: &str = "ccl! {
             y.at(t).store(out);
         }
     }
-
-    #[kernel]
-    #[no_reference(\"random access under a condition\")]
-    pub fn gathers<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>, y: &mut Ocm<i8, Planar<1, H, W>>) {
-        for t in x.tiles() {
-            let mut v = t.fetch::<Lrm<i8, 1>>().wait()[0];
-            if v > 0 {
-                let (found, inside) = x.gather(v.widen::<i32>() * 2).wait();
-                if inside {
-                    v = found;
-                }
-            }
-            y.at(t).store(v);
-        }
-    }
 }
 ";
 
@@ -79,12 +64,6 @@ fn loops_and_functions_are_left_where_the_array_decides() {
         let case = instance(TEXT, "jumps", &[10, 40], &QC_N);
         run(&case, &arguments(case.params(), seed));
     }
-}
-
-#[test]
-fn random_access_skips_disabled_pes() {
-    let case = instance(TEXT, "gathers", &[12, 12], &QC_N);
-    run(&case, &arguments(case.params(), 3));
 }
 
 #[test]
