@@ -1,6 +1,9 @@
-//! `break`, `continue` and `return` where the array decides, and random access under a condition of PEs: natively, by the
-//! interpreter of the IR and on the simulator alike.
+//! `break`, `continue` and `return` where the array decides: natively, by the interpreter of the IR and on the simulator alike.
+//! Taps.
 
+use ccl_runtime::front::Markers;
+use ccl_runtime::interp::Library;
+use ccl_runtime::kernel::Instance;
 use iss::target::QC_N;
 
 use crate::kernels::{arguments, instance, run};
@@ -52,21 +55,6 @@ const TEXT: &str = "ccl! {
             y.at(t).store(out);
         }
     }
-
-    #[kernel]
-    #[no_reference(\"random access under a condition\")]
-    pub fn gathers<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>, y: &mut Ocm<i8, Planar<1, H, W>>) {
-        for t in x.tiles() {
-            let mut v = t.fetch::<Lrm<i8, 1>>().wait()[0];
-            if v > 0 {
-                let (found, inside) = x.gather(v.widen::<i32>() * 2).wait();
-                if inside {
-                    v = found;
-                }
-            }
-            y.at(t).store(v);
-        }
-    }
 }
 ";
 
@@ -79,7 +67,18 @@ fn loops_and_functions_are_left_where_the_array_decides() {
 }
 
 #[test]
-fn random_access_skips_disabled_pes() {
-    let case = instance(TEXT, "gathers", &[12, 12], &QC_N);
-    run(&case, &arguments(case.params(), 3));
+fn taps_are_recorded_where_they_are_asked_for() {
+    let text = "ccl! { pub fn k(y: &mut Ocm<i32, Planar<1, 8, 8>>) { for t in y.tiles() { #[tap(\"places\")] let v = q_row() * \
+                10 + q_col(); y.at(t).store(v); } } }";
+    let mut library = Library::new();
+    library.load("crate", "k.rs", text).unwrap_or_else(|error| panic!("{error}"));
+    let unit = library.with_function("k").expect("it is there");
+    let instance = Instance::from_unit(unit, "k", &[], &QC_N, &library).unwrap_or_else(|error| panic!("{error}"));
+    for (markers, n) in [(Markers::All, 0), (Markers::Taps, 1)] {
+        let compiled = instance.compile_with(markers, &instance.zeros(), &Default::default());
+        let outcome = compiled.and_then(|compiled| compiled.run(&instance.zeros(), &Default::default()));
+        let probes = outcome.unwrap_or_else(|error| panic!("{error}")).probes;
+        assert_eq!(probes.len(), n);
+        assert!(probes.iter().all(|probe| probe.name == "places"));
+    }
 }
