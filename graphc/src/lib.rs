@@ -16,6 +16,8 @@ pub mod rewrite;
 
 pub mod attention;
 
+pub mod plan;
+
 pub mod check;
 
 pub mod npy;

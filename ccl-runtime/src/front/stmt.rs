@@ -11,12 +11,19 @@ use crate::ir::{OpKind, Src};
 impl<'p> Cx<'p> {
     /// The statements of a block and its value.
     pub(super) fn block(&mut self, block: &'p Block) -> R<(Next, Val)> {
-        for stmt in &block.stmts {
+        self.block_from(block, 0)
+    }
+
+    /// The statements of a block from one on, and its value.
+    pub(super) fn block_from(&mut self, block: &'p Block, from: usize) -> R<(Next, Val)> {
+        for (i, stmt) in block.stmts.iter().enumerate().skip(from) {
             let before = self.at(stmt.span);
             let next = self.marked_stmt(stmt)?;
             self.at(before);
-            if !matches!(next, Next::Goes) {
-                return Ok((next, Val::UNIT));
+            match next {
+                Next::Goes => {}
+                Next::Maybe => return self.behind_jump(block, i + 1),
+                next => return Ok((next, Val::UNIT)),
             }
         }
         match &block.tail {

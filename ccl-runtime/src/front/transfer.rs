@@ -355,7 +355,7 @@ impl Cx<'_> {
             && (first * bytes) % unit == 0
             && lrm.n.is_multiple_of(g.per_unit)
             && (self.pipes.is_empty()
-                || (self.homes.get(id) == Some(&self.open_loops.len()) && !self.landing.contains(id)))
+                || (self.homes.get(id) == Some(&self.open_loops.len()) && !self.landing.iter().any(|(of, _)| of == id)))
         {
             self.homes.remove(id);
             return Ok((*id, first));

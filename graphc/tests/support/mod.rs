@@ -1,6 +1,8 @@
 //! Networks for tests, written as the messages of a file.
 #![allow(dead_code)]
 
+pub mod small;
+
 use graphc::graph::{Graph, Tensor};
 use graphc::import::{Import, Options, import};
 use graphc::onnx::Model;

@@ -84,6 +84,11 @@ impl Costs {
         (Self { kernels }, errors)
     }
 
+    /// The rows of a machine for a snapshot, a line each.
+    pub fn lines(&self, target: &str) -> String {
+        self.kernels.iter().filter(|row| row.target == target).map(Row::line).collect()
+    }
+
     /// The rows of a machine as a table.
     pub fn table(&self, target: &str) -> String {
         let mut table = Table::new();
@@ -121,6 +126,22 @@ impl Costs {
             }
         }
         table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    }
+}
+
+impl Row {
+    fn line(&self) -> String {
+        let asked = match (self.met, self.limit) {
+            (Some(met), limit) => {
+                let limit = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
+                format!("{limit}, {}", if met { "met" } else { "missed" })
+            }
+            (None, _) => String::new(),
+        };
+        format!(
+            "{}: total {}, arithmetic {}, busiest engine {}, ratio {:.3}, {:.2} per {}{asked}\n",
+            self.kernel, self.total, self.arithmetic, self.busiest_engine, self.ratio, self.per_item, self.item
+        )
     }
 }
 
