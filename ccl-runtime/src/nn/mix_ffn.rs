@@ -16,7 +16,7 @@ ccl! {
     /// of 4; `BLOCK = BY * C`, `ALL = BY * HIDDEN`. Best is the least `BY` whose `ROWS * BY` rows are all of `H`.
     /// # Units
     /// `expand_scales` and `project_scales`: from sums to int8, and, if `are_added` is set, from there to the sum with the biases, which then
-    /// are addends as in [`biased`](crate::nn::requantise::biased); else biases are those of the accumulators and the second scale is not
+    /// are addends as in [`biased`]; else biases are those of the accumulators and the second scale is not
     /// used. `depthwise_scale` is `s_x * s_w / s_y`; `residual`: the steps of the block and of `skip` over those of `y`. No tensor has a
     /// zero point.
     /// # Source
