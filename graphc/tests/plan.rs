@@ -36,7 +36,7 @@ fn an_encoder_block() {
     let (graph, grouped) = grouped(&encoder_block(16, 2, 4, 8).build());
     covered(&graph, &grouped);
     let expected =
-        "input conv norm norm dense dense dense attention dense norm mix_ffn norm conv resize concat conv labels";
+        "input conv norm norm dense dense dense attention dense norm ffn norm conv resize concat conv labels";
     assert_eq!(words(&grouped), expected, "a fused norm of a norm, three projections, one attention, one Mix-FFN");
     assert!(grouped.notes.is_empty(), "{:?}", grouped.notes);
 }
@@ -91,7 +91,7 @@ fn kernels_end_behind_residuals() {
     let (graph, _) = rewrite::all(&encoder_block(16, 2, 4, 8).build()).unwrap();
     let plan = plan(graph, None).unwrap();
     let names: Vec<&str> = plan.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-    assert_eq!(names, ["attention", "mix_ffn", "labels"]);
+    assert_eq!(names, ["attention", "ffn", "labels"]);
     let steps: usize = plan.kernels.iter().map(|kernel| kernel.steps.len()).sum();
     assert_eq!(steps + 1, plan.grouped.steps.len(), "all but the host's");
     let value = |ids: &[graphc::graph::ValueId]| -> Vec<String> {

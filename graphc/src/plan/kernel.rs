@@ -143,6 +143,7 @@ fn residuals(grouped: &Grouped) -> Vec<End> {
 fn finish(graph: &Graph, grouped: &Grouped, kernels: Vec<(Option<String>, Vec<usize>)>) -> Vec<Kernel> {
     let all: Vec<usize> = kernels.iter().flat_map(|(_, steps)| steps.iter().copied()).collect();
     let mut taken: BTreeSet<String> = kernels.iter().filter_map(|(name, _)| name.clone()).collect();
+    taken.extend(crate::emit::FUNCTIONS.iter().map(|&name| name.to_owned()));
     let outputs: Vec<ValueId> =
         graph.outputs().iter().filter_map(|id| grouped.views.get(id)).map(|view| view.root).collect();
     let mut done = Vec::new();

@@ -235,7 +235,7 @@ impl Step {
             Kind::Norm { .. } => "norm",
             Kind::Dense(_) => "dense",
             Kind::Attention { .. } => "attention",
-            Kind::MixFfn { .. } => "mix_ffn",
+            Kind::MixFfn { .. } => "ffn",
             Kind::Table { .. } => "table",
             Kind::Binary { .. } => "sum",
             Kind::Bias { .. } => "bias",
