@@ -47,6 +47,26 @@ fn whatever_the_extents() {
 }
 
 #[test]
+fn tokens_fill_rows_of_the_array() {
+    let emitted = emitted(&encoder_block(8, 2, 8, 16));
+    let text = &emitted.sources["ffn.rs"];
+    assert!(text.contains("layer_norm::<8, 4, 32, 16, "), "128 tokens are 4 rows of 32:\n{text}");
+}
+
+#[test]
+fn what_is_no_view_is_permuted() {
+    let mut q = Quantised::image(8, 3, 5);
+    q.net = q.net.node_with("Transpose", &["x"], &["turned"], &[support::ints("perm", &[0, 1, 3, 2])]);
+    q.net = q.net.constant("w", support::Lcg(3).int8(&[4, 8, 1, 1]));
+    let emitted = emitted(&q.conv("turned", "w", "y", &[]).net.output("y"));
+    let text = emitted.sources.values().next().unwrap();
+    // Element [c, h, w] of the result is 15 channels' elements, 1 row's and 5 columns' on.
+    assert!(text.contains("permute::<120, 8, 5, 3>("), "{text}");
+    assert!(text.contains("(15, 1, 5)"), "{text}");
+    assert_eq!(emitted.manifest.notes.len(), 1);
+}
+
+#[test]
 fn the_same_bytes_each_time() {
     assert_eq!(emitted(&encoder_block(16, 2, 4, 8)), emitted(&encoder_block(16, 2, 4, 8)));
 }

@@ -86,7 +86,7 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
         Kind::Binary { node, a, b } => write_binary(cx, text, *node, [a, b], &y),
         Kind::Bias { .. } => Err("a constant for each channel is added only behind a dense layer".to_owned()),
         Kind::Resize { node, x } => write_resize(cx, text, *node, x, &y),
-        Kind::Concat { node, xs } => write_concat(cx, text, *node, xs, &y),
+        Kind::Put { node, x, first, is_last } => write_put(cx, text, *node, (x, *first, *is_last), &y),
         Kind::ArgMax { x, .. } => {
             let i = image(x)?;
             let labels = format!("Planar<1, {}, {}>", i.height, i.width);
@@ -95,7 +95,7 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
             Ok(())
         }
         Kind::Pool { node, x } => write_pool(cx, text, *node, x, &y, known()?),
-        Kind::Move { x, source } => write_move(text, x, source, &y),
+        Kind::Move { x, source } => write_move(cx, text, x, source, &y),
     }
 }
 
@@ -104,10 +104,10 @@ pub(crate) fn image(x: &Operand) -> Reason<Image> {
     x.view.as_image().ok_or_else(|| "its input does not lie as an image".to_owned())
 }
 
-/// `C, H, W` of an operand: pixels that are no image are a row.
-fn any_extents(x: &Operand) -> [usize; 3] {
+/// `C, H, W` of an operand. Pixels that are no image are laid out so that each row fills one of the array, whose bytes are the same.
+fn any_extents(cx: &Context, x: &Operand) -> [usize; 3] {
     let (channels, pixels) = x.view.extents();
-    x.view.as_image().map_or([channels, 1, pixels], |i| [i.channels, i.height, i.width])
+    x.view.as_image().map_or_else(|| cx.folded(channels, pixels), extents)
 }
 
 pub(crate) fn extents(i: Image) -> [usize; 3] {
@@ -128,9 +128,15 @@ fn symmetric(q: &[QParam]) -> bool {
 }
 
 impl Context<'_> {
+    /// Channels of so many tokens as an image as wide as the array, or as wide as divides.
+    fn folded(&self, channels: usize, tokens: usize) -> [usize; 3] {
+        let width = (1..=self.array.1).rev().find(|&w| tokens.is_multiple_of(w)).unwrap_or(1);
+        [channels, tokens / width, width]
+    }
+
     /// An operand with four channels a word, which takes a copy where it lies plane by plane.
     pub fn packed(&self, text: &mut Text, x: &Operand) -> Reason<String> {
-        let dims = any_extents(x);
+        let dims = any_extents(self, x);
         let from = variable(text, x)?.clone();
         if !from.ty.layout.starts_with("Planar") {
             return Ok(from.read(&packed(dims)));
@@ -176,9 +182,10 @@ fn one_norm(
     let parameters = layer_norm(&gamma, &beta, epsilon, from.scale, (to.scale, to.zero));
     let [g, e, a] = parameters.formats.map(|bits| bits as usize);
     let words = text.constant(&format!("{}_norm", y.name), Constant::words(&parameters.words));
-    let layout = packed([c, 1, pixels]);
+    let dims @ [_, h, w] = cx.folded(c, pixels);
+    let layout = packed(dims);
     let args = [x.read(&layout), words, y.write(&layout), fixed(parameters.epsilon, e as u32)?];
-    text.call(&format!("{NN}::layer_norm::layer_norm"), &[c, 1, pixels, 2 * c, g, e, a], &args);
+    text.call(&format!("{NN}::layer_norm::layer_norm"), &[c, h, w, 2 * c, g, e, a], &args);
     Ok(())
 }
 
@@ -281,7 +288,7 @@ fn dense_of(
             let product = text.allocate("product", TensorType::int8(to.clone()));
             let own = DenseParts { weights: Constant::bytes(&[]), scales: (sum, bias), residual: None, ..parts };
             call_dense(text, &own, [x.read(&from), weights, product.write(&to)], &generics)?;
-            let c = [parts.outputs, 1, n];
+            let c = cx.folded(parts.outputs, n);
             let args = [product.read(&packed(c)), skip.read(&packed(c)), y.write(&packed(c)), pair(residual)?];
             let args: Vec<String> = args.into_iter().chain(["(0, 0, 0)".to_owned()]).collect();
             text.call(&format!("{NN}::elementwise::add"), &c, &args);
@@ -351,8 +358,8 @@ fn write_attention(
     let values = variable(text, parts.values)?.clone();
     text.open();
     text.comment("Values channel by channel, so that 16 keys are 16 bytes.");
-    let whole = [h * d, 1, k];
-    let planar = text.allocate("values", TensorType::int8(format!("Planar<{}, 1, {k}>", h * d)));
+    let whole @ [_, rows, columns] = cx.folded(h * d, k);
+    let planar = text.allocate("values", TensorType::int8(format!("Planar<{}, {rows}, {columns}>", h * d)));
     let args = [values.read(&packed(whole)), planar.write(&planar.ty.layout)];
     text.call(&format!("{NN}::moves::to_planar"), &whole, &args);
     let scales = pair((q.scale * parts.keys.q.scale / s.scale, p.scale * parts.values.q.scale / out.scale))?;
@@ -438,7 +445,7 @@ fn write_mix_ffn(
 
 fn write_table(cx: &Context, text: &mut Text, node: NodeId, x: &Operand, y: &Variable) -> Reason {
     let table = text.constant(&format!("{}_table", y.name), Constant::bytes(&cx.read.table(node)?));
-    let dims = any_extents(x);
+    let dims = any_extents(cx, x);
     let args = [cx.packed(text, x)?, table, y.write(&packed(dims))];
     text.call(&format!("{NN}::unary::unary"), &dims, &args);
     Ok(())
@@ -448,7 +455,7 @@ fn write_binary(cx: &Context, text: &mut Text, node: NodeId, [a, b]: [&Operand; 
     let Op::QLinearBinary { function, y: q, .. } = cx.plan.graph.node(node).op else {
         return Err("is no quantised arithmetic".to_owned());
     };
-    let dims = any_extents(a);
+    let dims = any_extents(cx, a);
     let zeros = format!("({}, {}, {})", a.q.zero, b.q.zero, q.zero);
     let mut args = vec![cx.packed(text, a)?, cx.packed(text, b)?, y.write(&packed(dims))];
     let name = match function {
@@ -521,34 +528,35 @@ fn planar(cx: &Context, text: &mut Text, x: &Operand, y: &Variable, to: [usize; 
     Ok(())
 }
 
-fn write_concat(cx: &Context, text: &mut Text, node: NodeId, xs: &[Operand], y: &Variable) -> Reason {
-    let Op::QLinearConcat { y: q, .. } = cx.plan.graph.node(node).op else {
-        return Err("is no concatenation".to_owned());
-    };
-    let all: usize = xs.iter().map(|x| x.view.extents().0).sum();
-    let mut first = 0;
-    for (i, x) in xs.iter().enumerate() {
-        let dims @ [c, h, w] = extents(image(x)?);
-        if first % 4 != 0 || (c % 4 != 0 && i + 1 != xs.len()) {
-            return Err(format!("{c} channels from channel {first} on, expected multiples of 4"));
-        }
-        let generics = [c, h, w, all, h, w, first];
-        let to = y.write(&packed([all, h, w]));
-        let (row, column) = ("0".to_owned(), "0".to_owned());
-        if (x.q.scale, x.q.zero) == (q.scale, q.zero) {
-            let args = [cx.packed(text, x)?, to, row, column];
-            text.call(&format!("{NN}::moves::put"), &generics, &args);
-        } else {
-            text.open();
-            let part = text.allocate("part", TensorType::int8(packed(dims)));
-            let zeros = format!("({}, {})", x.q.zero, q.zero);
-            let args = [cx.packed(text, x)?, part.write(&packed(dims)), scale(x.q.scale / q.scale)?, zeros];
-            text.call(&format!("{NN}::requantise::requantise"), &dims, &args);
-            text.call(&format!("{NN}::moves::put"), &generics, &[part.read(&packed(dims)), to, row, column]);
-            text.close();
-        }
-        first += c;
+fn write_put(
+    cx: &Context,
+    text: &mut Text,
+    node: NodeId,
+    (x, first, is_last): (&Operand, usize, bool),
+    y: &Variable,
+) -> Reason {
+    let found = cx.plan.graph.node(node);
+    let Op::QLinearConcat { y: q, .. } = found.op else { return Err("is no concatenation".to_owned()) };
+    let all = cx.plan.graph.value(found.outputs[0]).ty.shape[1];
+    let dims @ [c, h, w] = extents(image(x)?);
+    if first % 4 != 0 || (c % 4 != 0 && !is_last) {
+        return Err(format!("{c} channels from channel {first} on, expected multiples of 4"));
     }
+    let generics = [c, h, w, all, h, w, first];
+    let to = y.write(&packed([all, h, w]));
+    let (row, column) = ("0".to_owned(), "0".to_owned());
+    if (x.q.scale, x.q.zero) == (q.scale, q.zero) {
+        let args = [cx.packed(text, x)?, to, row, column];
+        text.call(&format!("{NN}::moves::put"), &generics, &args);
+        return Ok(());
+    }
+    text.open();
+    let part = text.allocate("part", TensorType::int8(packed(dims)));
+    let zeros = format!("({}, {})", x.q.zero, q.zero);
+    let args = [cx.packed(text, x)?, part.write(&packed(dims)), scale(x.q.scale / q.scale)?, zeros];
+    text.call(&format!("{NN}::requantise::requantise"), &dims, &args);
+    text.call(&format!("{NN}::moves::put"), &generics, &[part.read(&packed(dims)), to, row, column]);
+    text.close();
     Ok(())
 }
 
@@ -587,7 +595,7 @@ fn write_pool(cx: &Context, text: &mut Text, node: NodeId, x: &Operand, y: &Vari
     Ok(())
 }
 
-fn write_move(text: &mut Text, x: &Operand, source: &[Digit; 3], y: &Variable) -> Reason {
+fn write_move(cx: &Context, text: &mut Text, x: &Operand, source: &[Digit; 3], y: &Variable) -> Reason {
     let from = variable(text, x)?.clone();
     let (channels, pixels) = x.view.extents();
     // In a buffer plane by plane a channel is all its pixels on.
@@ -597,8 +605,8 @@ fn write_move(text: &mut Text, x: &Operand, source: &[Digit; 3], y: &Variable) -
     };
     let [c, h, w] = [source[0].extent, source[1].extent, source[2].extent];
     text.open();
-    let planes = text.allocate("planes", TensorType::int8(format!("Planar<{channels}, 1, {pixels}>")));
-    let dims = [channels, 1, pixels];
+    let dims @ [_, rows, columns] = cx.folded(channels, pixels);
+    let planes = text.allocate("planes", TensorType::int8(format!("Planar<{channels}, {rows}, {columns}>")));
     if from.ty.layout.starts_with("Planar") {
         return Err("elements of a tensor that lies plane by plane are not moved yet".to_owned());
     }
