@@ -77,7 +77,7 @@ fn constants_are_where_the_manifest_says() {
     let mut end = 0;
     for kernel in &emitted.manifest.kernels {
         for constant in &kernel.constants {
-            assert!(constant.offset >= end && constant.offset % 64 == 0, "{} overlaps", constant.parameter);
+            assert!(constant.offset >= end && constant.offset.is_multiple_of(64), "{} overlaps", constant.parameter);
             end = constant.offset + constant.bytes;
             let text = &emitted.sources[&kernel.file];
             assert!(text.contains(&format!("        {}: &Ocm<", constant.parameter)), "{}", constant.parameter);

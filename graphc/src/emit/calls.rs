@@ -279,7 +279,7 @@ fn dense_of(
     let weights = text.constant(&format!("{}_weights", y.name), parts.weights);
     let matmul = format!("{NN}::matmul");
     match (parts.scales, parts.residual.zip(skip)) {
-        ((sum, Some(bias)), Some((residual, skip))) if parts.outputs % 4 == 0 => {
+        ((sum, Some(bias)), Some((residual, skip))) if parts.outputs.is_multiple_of(4) => {
             let args = [x.read(&from), weights, skip.read(&to), y.write(&to), pair((sum, bias))?, pair(residual)?];
             text.call(&format!("{matmul}::dense_bias_residual"), &generics, &args);
         }

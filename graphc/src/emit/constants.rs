@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn norm_parameters_fit_their_formats() {
-        let n = layer_norm(&[1.0; 32], &[0.5; 32], 1e-5, 0.03, (0.02, 3));
+        let n = layer_norm(&[1.0; 32], &[0.5; 32], 1e-5, 0.03, (0.03125, 3));
         assert_eq!((n.words.len(), n.formats), (64, [24, 5, 0]));
-        assert_eq!(n.words[..2], [50 << 24, ((25.0 + 3.5) * 65536.0) as i32]);
+        assert_eq!(n.words[..2], [32 << 24, ((16.0 + 3.5) * 65536.0) as i32]);
         let wide = layer_norm(&[2.0; 512], &[0.0; 512], 1e-5, 0.02, (0.02, 0));
         assert!(wide.formats[1] == 0 && wide.formats[2] >= 2, "{:?}", wide.formats);
     }
