@@ -2,6 +2,8 @@
 
 #[path = "front/costs.rs"]
 mod costs;
+#[path = "front/jumps.rs"]
+mod jumps;
 #[path = "front/kernels.rs"]
 mod kernels;
 #[path = "front/library.rs"]

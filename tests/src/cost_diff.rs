@@ -60,13 +60,19 @@ pub fn snapshots(root: &Path) -> io::Result<Snapshots> {
     Ok(found)
 }
 
-/// The cycles that a snapshot states: the lines `cycles N` of [`Cost`](ccl_runtime::testing::Cost) under their `kernel K on M`, and lines
-/// `M: total N`.
+/// The cycles that a snapshot states: the lines `cycles N` of [`Cost`](ccl_runtime::testing::Cost) under their `kernel K on M`, lines
+/// `M: total N`, and the column `total` of a table of kernels.
 pub fn figures(text: &str) -> Vec<(String, u64)> {
     let mut label = String::new();
     let mut found = Vec::new();
+    let mut column = None;
     for line in text.lines() {
-        if let Some(name) = line.strip_prefix("kernel ") {
+        let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        if cells.first() == Some(&"kernel") {
+            column = cells.iter().position(|cell| *cell == "total");
+        } else if let Some(n) = column.and_then(|column| cells.get(column)?.parse().ok()) {
+            found.push((cells[0].to_owned(), n));
+        } else if let Some(name) = line.strip_prefix("kernel ") {
             label = name.to_owned();
         } else if let Some(n) = line.strip_prefix("cycles ").and_then(leading_number) {
             found.push((label.clone(), n));
@@ -113,6 +119,7 @@ pub fn moved(before: &Snapshots, after: &Snapshots) -> Vec<Moved> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::costs::{Costs, Row};
 
     fn of(file: &str, text: &str) -> Snapshots {
         Snapshots::from([(PathBuf::from(file), text.to_owned())])
@@ -135,5 +142,25 @@ mod tests {
         let list = moved(&of("a.snap", both), &of("a.snap", "QC-U: total 10\n"));
         assert_eq!((list.len(), list[0].before, list[0].after), (1, Some(20), None));
         assert_eq!(moved(&Snapshots::new(), &of("a.snap", both)).len(), 2);
+    }
+
+    #[test]
+    fn a_table_of_kernels_states_a_figure_a_row() {
+        let row = |kernel: &str, total| Row {
+            kernel: kernel.to_owned(),
+            target: "QC-U".to_owned(),
+            tiles: 8,
+            total,
+            arithmetic: 9,
+            busiest_engine: 7,
+            ratio: 1.5,
+            per_item: 2.5,
+            item: "element".to_owned(),
+            limit: None,
+            met: None,
+        };
+        let costs = Costs { kernels: vec![row("requantise", 1234), row("depthwise 3x3", 56789)] };
+        let wanted = [("requantise".to_owned(), 1234), ("depthwise 3x3".to_owned(), 56789)];
+        assert_eq!(figures(&costs.table("QC-U")), wanted);
     }
 }

@@ -5,7 +5,7 @@ use ccl_syntax::check::Def;
 
 use super::cx::{Cx, Frame};
 use super::error::R;
-use super::value::{Acc, Next, Scalar, ScalarTy, Val, View};
+use super::value::{Acc, Scalar, ScalarTy, Val, View};
 use crate::kernel::ElemType;
 use crate::tensor::{Kind, Order};
 
@@ -82,17 +82,9 @@ impl<'p> Cx<'p> {
                 let slot = cx.declare(&param.name, val);
                 cx.slots[slot].written = param.mutable || lent;
             }
-            cx.block(&function.body)
+            cx.body_of(function)
         });
-        let (next, val) = result?;
-        let val = match next {
-            Next::Return(val) => val,
-            Next::Goes => val,
-            other => {
-                self.no_jump(&other)?;
-                Val::UNIT
-            }
-        };
+        let val = result?;
         let val = match self.read(&val)? {
             // The function's own variables go; nobody else refers to their buffers.
             Val::Lrm(mut lrm) => {

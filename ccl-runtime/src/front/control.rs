@@ -2,7 +2,7 @@
 //!
 //! A loop over a range stays one where its index may be an operand. It is unrolled where the index has to be a number (which is
 //! found out when something asks for it, and the loop is then begun anew), and several trips become one where a trip does
-//! so little that moving an address along would cost as much: [`by`].
+//! so little that moving an address along would cost as much: [`plan`].
 
 use ccl_syntax::ast::*;
 use iss::isa::operand::Cond;
@@ -22,17 +22,25 @@ const MOST_WHOLE: u64 = 1 << 14;
 const MOST_TILES: u64 = 64;
 /// Operations up to which the lowering unrolls a whole loop by itself.
 const LEFT_TO_LOWERING: u64 = 40;
+/// Operations up to which a whole loop is laid out trip by trip.
+const SHORT: u64 = 128;
 
-/// Trips of the text in one of the IR, for a body of so many operations: about 24 operations a trip, in which an address that is
-/// moved along is a twentieth.
-fn by(trips: u64, weight: Option<u64>) -> u64 {
+/// How a loop whose body has so many operations is laid out. Several trips of the text are one of the IR where that is some 64
+/// operations, in which an address that is moved along is little; as many as leave no trip over, if they are not much fewer.
+fn plan(trips: u64, weight: Option<u64>) -> Plan {
     match weight {
-        Some(w) if trips * w > LEFT_TO_LOWERING && w < 16 => (24 / w).clamp(1, 8).min(trips),
-        _ => 1,
+        _ if trips == 1 => Plan::Whole,
+        Some(w) if trips * w <= LEFT_TO_LOWERING => Plan::By(1),
+        Some(w) if trips * w <= SHORT => Plan::Whole,
+        Some(w) if w < 32 => {
+            let most = (64 / w).clamp(1, 16).min(trips);
+            Plan::By((most / 2 + 1..=most).rev().find(|by| trips.is_multiple_of(*by)).unwrap_or(most))
+        }
+        _ => Plan::By(1),
     }
 }
 
-fn key_of(body: &Block) -> LoopKey {
+pub(super) fn key_of(body: &Block) -> LoopKey {
     LoopKey(std::ptr::from_ref(body) as usize)
 }
 
@@ -146,19 +154,25 @@ impl<'p> Cx<'p> {
         let val = self.expr(iter)?;
         let val = self.read(&val)?;
         self.at(before);
-        match val {
+        let key = key_of(body);
+        self.left_loop(key);
+        let next = match val {
             Val::Range { start, end, step, rev } => self.range_loop(pattern, (start, end, step, rev), body),
             Val::Walk(walk) => self.walk_loop(pattern, &walk, body),
             other => self.wrong("a range or a walk", &other),
-        }
+        }?;
+        self.loops_left.remove(&key);
+        Ok(self.after_loop(next))
     }
 
     /// The body for one value of the loop's variable.
     fn trip(&mut self, pattern: &'p Pattern, val: Val, body: &'p Block) -> R<Next> {
         self.budget()?;
-        self.scoped(|cx| {
-            cx.bind(pattern, val)?;
-            cx.block(body).map(|(next, _)| next)
+        self.trip_of(key_of(body), body, |cx| {
+            cx.scoped(|cx| {
+                cx.bind(pattern, val)?;
+                cx.block(body).map(|(next, _)| next)
+            })
         })
     }
 
@@ -184,8 +198,7 @@ impl<'p> Cx<'p> {
         let key = key_of(body);
         let mut plan = match self.learnt.plans.get(&key) {
             Some(plan) => *plan,
-            None if trips == 1 => Plan::Whole,
-            None => Plan::By(by(trips, walk::weight(body))),
+            None => plan(trips, walk::weight(body)),
         };
         loop {
             if matches!(plan, Plan::By(by) if by > trips) {
@@ -201,7 +214,7 @@ impl<'p> Cx<'p> {
                     }
                     for i in 0..trips {
                         match self.trip(pattern, Val::Scalar(Scalar::known(ty, value(i).into())), body)? {
-                            Next::Goes | Next::Continue => {}
+                            Next::Goes | Next::Maybe | Next::Continue => {}
                             Next::Break => break,
                             next @ Next::Return(_) => return Ok(next),
                         }
@@ -244,7 +257,7 @@ impl<'p> Cx<'p> {
         for j in 0..by {
             let val = Val::Scalar(Scalar::run(ty, sum.add(j as i64 * step)));
             match self.trip(pattern, val, body)? {
-                Next::Goes | Next::Continue => {}
+                Next::Goes | Next::Maybe | Next::Continue => {}
                 Next::Break | Next::Return(_) => return Err(Stop::Replan(key, Plan::Whole)),
             }
         }
@@ -272,7 +285,7 @@ impl<'p> Cx<'p> {
         for i in whole..trips {
             let val = Val::Scalar(Scalar::known(ty, (first + i as i64 * step).into()));
             match self.trip(pattern, val, body)? {
-                Next::Goes | Next::Continue => {}
+                Next::Goes | Next::Maybe | Next::Continue => {}
                 Next::Break | Next::Return(_) => return Err(Stop::Replan(key, Plan::Whole)),
             }
         }
@@ -375,7 +388,7 @@ impl<'p> Cx<'p> {
                     let number = |n: usize| Affine::number(n as i64);
                     let tile = self.tile_at(walk, tiles, [number(i), number(j), number(k)]);
                     match self.trip(pattern, Val::Tile(Box::new(tile)), body)? {
-                        Next::Goes | Next::Continue => {}
+                        Next::Goes | Next::Maybe | Next::Continue => {}
                         Next::Break => return Ok(Next::Goes),
                         next @ Next::Return(_) => return Ok(next),
                     }
@@ -469,7 +482,7 @@ impl<'p> Cx<'p> {
         if level == 3 {
             let tile = self.tile_at(walk, tiles, [at[0].clone(), at[1].clone(), at[2].clone()]);
             return match self.trip(pattern, Val::Tile(Box::new(tile)), body)? {
-                Next::Goes | Next::Continue => Ok(()),
+                Next::Goes | Next::Maybe | Next::Continue => Ok(()),
                 Next::Break | Next::Return(_) => Err(Stop::Replan(key, Plan::Whole)),
             };
         }
@@ -629,15 +642,23 @@ impl<'p> Cx<'p> {
         self.materialise_branches(then, otherwise)?;
         let a = self.sval(&c.affine());
         let taken: Vec<u64> = self.streams.iter().map(|s| s.at).collect();
-        let (then_block, then_val) = self.arm(|cx| cx.block_value(then))?;
-        let (else_block, else_val) = match otherwise {
-            Some(branch) => self.arm(|cx| cx.branch_expr(branch))?,
-            None => (Vec::new(), Val::UNIT),
+        let (then_block, then_val, then_jumps) = self.jumping_arm(|cx| cx.block_value(then))?;
+        let (else_block, else_val, else_jumps) = match otherwise {
+            Some(branch) => self.jumping_arm(|cx| cx.branch_expr(branch))?,
+            None => (Vec::new(), Val::UNIT, false),
         };
         self.no_streams(&taken)?;
-        if !wanted {
+        let jumps = then_jumps || else_jumps;
+        if !wanted || jumps {
+            let is_unit = |val: &Val| matches!(val, Val::Tuple(parts) if parts.is_empty());
+            if wanted && !(is_unit(&then_val) && is_unit(&else_val)) {
+                return self.fail(
+                    "an `if` with a value that is left under a condition that is only known when the kernel runs",
+                    "assign a `let mut` in its branches",
+                );
+            }
             self.push(OpKind::If { cond: Cond::Ne, a, b: SVal::Imm(0), then: then_block, els: else_block });
-            return Ok((Next::Goes, Val::UNIT));
+            return Ok((if jumps { Next::Maybe } else { Next::Goes }, Val::UNIT));
         }
         let (val, then, els) = self.joined((then_block, then_val), (else_block, else_val))?;
         self.push(OpKind::If { cond: Cond::Ne, a, b: SVal::Imm(0), then, els });
@@ -645,15 +666,25 @@ impl<'p> Cx<'p> {
     }
 
     fn arm(&mut self, f: impl FnOnce(&mut Self) -> R<(Next, Val)>) -> R<(crate::ir::Block, Val)> {
+        let (block, val, _) = self.jumping_arm(|cx| {
+            let (next, val) = f(cx)?;
+            cx.no_jump(&next)?;
+            Ok((next, val))
+        })?;
+        Ok((block, val))
+    }
+
+    /// An arm that may leave what is around it.
+    fn jumping_arm(&mut self, f: impl FnOnce(&mut Self) -> R<(Next, Val)>) -> R<(crate::ir::Block, Val, bool)> {
         self.open();
         let (next, val) = f(self)?;
-        self.no_jump(&next)?;
+        let jumps = self.jump(next)?;
         // What the arm's value still has to do is done in it.
         let val = match self.read(&val)? {
             Val::Pe(pe) => Val::Pe(self.exact(pe)),
             val => val,
         };
-        Ok((self.close()?, val))
+        Ok((self.close()?, val, jumps))
     }
 
     /// A variable that each arm sets to its value; it is declared before the branch.
@@ -845,18 +876,25 @@ impl<'p> Cx<'p> {
                     first = self.scalar_op(SOp::And, &first, &enabled);
                 }
                 let init = self.sval(&first);
+                let on = self.left_loop(key);
                 let go = self.b.value("go", Type::ScalarVar);
                 self.push(OpKind::ScalarVar { dst: go, init });
                 let taken: Vec<u64> = self.streams.iter().map(|s| s.at).collect();
                 self.open_loops.push((key, false));
                 self.open();
-                let (next, _) = self.block_value(body)?;
+                let next = self.trip_of(key, body, |cx| cx.block_value(body).map(|(next, _)| next))?;
                 self.no_jump(&next)?;
                 let again = self.expr(cond)?;
                 let Val::Scalar(again) = self.read(&again)? else {
                     return self.fail("a condition changes its kind", "");
                 };
-                let again = self.sval(&again.affine());
+                let mut again = again.affine();
+                if let Some(on) = on {
+                    let on = self.read(&Val::ScalarVar(ScalarTy::Bool, on))?;
+                    let Val::Scalar(on) = on else { unreachable!("a variable of the control unit is a scalar") };
+                    again = self.scalar_op(SOp::And, &again, &on.affine());
+                }
+                let again = self.sval(&again);
                 self.set_scalar(go, again);
                 let block = self.close()?;
                 self.open_loops.pop();
@@ -892,7 +930,8 @@ impl<'p> Cx<'p> {
             }
             other => return self.wrong("a condition", &other),
         }
-        Ok(Next::Goes)
+        self.loops_left.remove(&key);
+        Ok(self.after_loop(Next::Goes))
     }
 
     fn push_while(&mut self, go: Id, bound: u64, body: crate::ir::Block) {

@@ -51,6 +51,8 @@ pub(super) struct Learnt {
     pub biased: Vec<(usize, u32, u32)>,
     /// Walks whose tensor is also stored to: they cannot be pipelined.
     pub sequential: Vec<LoopKey>,
+    /// Loops and functions that are left under a condition that is only known when the kernel runs.
+    pub left: Vec<LoopKey>,
 }
 
 /// State that a loop laid out anew starts from again.
@@ -64,6 +66,7 @@ pub(super) struct Saved {
     serials: Vec<u32>,
     open_loops: usize,
     pipes: usize,
+    around: usize,
     masks: u32,
     prologue: usize,
     n_tables: usize,
@@ -91,6 +94,9 @@ pub(super) struct Cx<'p> {
     pub open_loops: Vec<(LoopKey, bool)>,
     /// Pipelined walks that are open, and the tensors that flows in them read and write.
     pub pipes: Vec<(LoopKey, Vec<Id>, Vec<Id>)>,
+    /// Loops and functions around, and the variables of loops that are left early.
+    pub around: Vec<super::jump::Around>,
+    pub loops_left: HashMap<LoopKey, Id>,
     /// Conditions of PEs that are open.
     pub masks: u32,
     /// Loops around the allocation of local buffers; none are counted of those that a flow fills or empties.
@@ -102,7 +108,7 @@ pub(super) struct Cx<'p> {
     /// Buffers into which one flow brings tiles of two tensors.
     pub shared: Vec<Id>,
     /// Buffers into parts of which tiles land.
-    pub landing: Vec<Id>,
+    pub landing: Vec<(Id, super::landing::Bytes)>,
     /// Trips of loops over ranges that stay loops.
     pub trips: HashMap<LoopKey, u64>,
     /// What is done once, before the kernel's body.
@@ -132,6 +138,8 @@ impl<'p> Cx<'p> {
             learnt,
             open_loops: Vec::new(),
             pipes: Vec::new(),
+            around: Vec::new(),
+            loops_left: HashMap::new(),
             masks: 0,
             homes: HashMap::new(),
             aligns: HashMap::new(),
@@ -256,6 +264,7 @@ impl<'p> Cx<'p> {
             serials: self.serials.clone(),
             open_loops: self.open_loops.len(),
             pipes: self.pipes.len(),
+            around: self.around.len(),
             masks: self.masks,
             prologue: self.prologue.len(),
             n_tables: self.tables.len(),
@@ -271,6 +280,7 @@ impl<'p> Cx<'p> {
         self.serials.clone_from(&saved.serials);
         self.open_loops.truncate(saved.open_loops);
         self.pipes.truncate(saved.pipes);
+        self.around.truncate(saved.around);
         self.masks = saved.masks;
         self.prologue.truncate(saved.prologue);
         self.tables.truncate(saved.n_tables);
@@ -281,7 +291,7 @@ impl<'p> Cx<'p> {
         self.homes.retain(|id, _| id.0 < n);
         self.partial.retain(|id| id.0 < n);
         self.shared.retain(|id| id.0 < n);
-        self.landing.retain(|id| id.0 < n);
+        self.landing.retain(|(id, _)| id.0 < n);
     }
 
     // ---- what scalars depend on ----
@@ -415,7 +425,7 @@ impl<'p> Cx<'p> {
     pub fn no_jump(&self, next: &Next) -> R<()> {
         match next {
             Next::Goes => Ok(()),
-            Next::Break | Next::Continue => {
+            Next::Break | Next::Continue | Next::Maybe => {
                 self.fail("`break` and `continue` under a condition that is only known when the kernel runs", LEAVE)
             }
             Next::Return(_) => self.fail("`return` under a condition that is only known when the kernel runs", LEAVE),

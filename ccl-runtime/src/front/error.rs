@@ -17,7 +17,7 @@ pub struct FrontError {
     pub message: String,
     /// What mends it, where that is known.
     pub help: Option<String>,
-    /// Calls around it, the innermost first: function, file and line of the call.
+    /// Calls around it, the innermost first: function, file and line of the call. Of a memory that is too small, its buffers.
     pub calls: Vec<String>,
 }
 

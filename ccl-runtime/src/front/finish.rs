@@ -70,7 +70,11 @@ pub fn elaborate(
         let mut cx = Cx::new(program, target, function, learnt);
         cx.markers = markers;
         match cx.kernel(unit, function, consts, scalars) {
-            Ok(tensors) => return Ok(cx.finish(function, tensors)),
+            Ok(tensors) => {
+                let elaborated = cx.finish(function, tensors);
+                super::budget::check(&elaborated.module, target)?;
+                return Ok(elaborated);
+            }
             Err(Stop::Error(error)) => return Err(*error),
             Err(Stop::Restart) => learnt = cx.learnt,
             Err(Stop::Replan(key, plan)) => {
@@ -150,10 +154,7 @@ impl<'p> Cx<'p> {
             self.at(before);
         }
         self.at(function.name.name.span);
-        let (next, _) = self.block(&function.body)?;
-        if !matches!(next, super::value::Next::Return(_)) {
-            self.no_jump(&next)?;
-        }
+        self.body_of(function)?;
         self.settle_block()?;
         self.budget()?;
         Ok(tensors)

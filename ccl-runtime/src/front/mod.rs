@@ -3,7 +3,7 @@
 //!
 //! - [`program`] has blocks with their names, types and constants, and what their paths mean;
 //! - `value` is what names stand for, `cx` the state, `stmt`, `expr`, `call`, `builtin` walk the tree, `control` is loops, branches,
-//!   masks;
+//!   masks, `jump` leaves them early;
 //! - `scalar` keeps sums of loop variables, `pe`, `wide`, `round` are arithmetic of PEs, `neighbour` shifts and reductions;
 //! - `lrm`, `acc`, `stream` are local memory, accumulators, broadcasts; `tile`, `geometry`, `transfer`, `landing` walks and flows.
 //!
@@ -11,6 +11,7 @@
 //! only what the text alone tells is used: const arguments, scalar arguments, ranges of values, which loop has to be unrolled.
 
 mod acc;
+mod budget;
 mod builtin;
 mod call;
 mod control;
@@ -19,6 +20,7 @@ mod error;
 mod expr;
 mod finish;
 mod geometry;
+mod jump;
 mod landing;
 mod lrm;
 mod neighbour;

@@ -38,6 +38,8 @@ pub enum Markers {
     Asserts,
     /// `assert!` and `probe!`.
     All,
+    /// These, and what statements with `#[tap]` bind or assign, as probes of that name.
+    Taps,
 }
 
 /// A path as it is written in a unit.

@@ -11,12 +11,19 @@ use crate::ir::{OpKind, Src};
 impl<'p> Cx<'p> {
     /// The statements of a block and its value.
     pub(super) fn block(&mut self, block: &'p Block) -> R<(Next, Val)> {
-        for stmt in &block.stmts {
+        self.block_from(block, 0)
+    }
+
+    /// The statements of a block from one on, and its value.
+    pub(super) fn block_from(&mut self, block: &'p Block, from: usize) -> R<(Next, Val)> {
+        for (i, stmt) in block.stmts.iter().enumerate().skip(from) {
             let before = self.at(stmt.span);
             let next = self.marked_stmt(stmt)?;
             self.at(before);
-            if !matches!(next, Next::Goes) {
-                return Ok((next, Val::UNIT));
+            match next {
+                Next::Goes => {}
+                Next::Maybe => return self.behind_jump(block, i + 1),
+                next => return Ok((next, Val::UNIT)),
             }
         }
         match &block.tail {
@@ -41,7 +48,7 @@ impl<'p> Cx<'p> {
             AttrKind::Region(name) => Some(name),
             _ => None,
         });
-        match region {
+        let next = match region {
             Some(name) => {
                 self.land_named()?;
                 self.materialise_stmt(stmt)?;
@@ -49,10 +56,46 @@ impl<'p> Cx<'p> {
                 let next = self.stmt(stmt)?;
                 let body = self.close()?;
                 self.push(OpKind::Region { name: name.clone(), body });
-                Ok(next)
+                next
             }
-            None => self.stmt(stmt),
+            None => self.stmt(stmt)?,
+        };
+        let tap = stmt.attrs.iter().find_map(|attr| match &attr.kind {
+            AttrKind::Tap(name) => Some(name),
+            _ => None,
+        });
+        if let (Some(name), Markers::Taps, Next::Goes) = (tap, self.markers, &next) {
+            self.tapped(name, stmt)?;
         }
+        Ok(next)
+    }
+
+    /// Records what a statement with a tap has bound or assigned, as probes do.
+    fn tapped(&mut self, name: &str, stmt: &'p Stmt) -> R<()> {
+        let vals = match &stmt.kind {
+            StmtKind::Let { pattern, .. } => {
+                let slots = pattern.locals().iter().filter_map(|local| self.frame().locals.get(&local.name.id.0));
+                slots.map(|slot| self.slots[*slot].val.clone()).collect()
+            }
+            StmtKind::Assign { place, .. } => {
+                let place = self.place(place)?;
+                vec![self.place_val(&place)?]
+            }
+            _ => Vec::new(),
+        };
+        for val in vals {
+            let val = self.read(&val)?;
+            let shown = match &val {
+                Val::Pe(pe) => pe.hi.is_none(),
+                Val::Lrm(lrm) => lrm.elem != crate::kernel::ElemType::I64,
+                Val::Scalar(_) | Val::Acc(_) => true,
+                _ => false,
+            };
+            if shown {
+                self.probe(name, &val)?;
+            }
+        }
+        Ok(())
     }
 
     /// What a statement in a region assigns outlives the region's block.
@@ -113,7 +156,7 @@ impl<'p> Cx<'p> {
             StmtKind::Probe(values) => {
                 for value in values {
                     let val = self.expr(value)?;
-                    if self.markers == Markers::All {
+                    if matches!(self.markers, Markers::All | Markers::Taps) {
                         self.probe(&Self::text(value), &val)?;
                     }
                 }

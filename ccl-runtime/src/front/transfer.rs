@@ -355,7 +355,7 @@ impl Cx<'_> {
             && (first * bytes) % unit == 0
             && lrm.n.is_multiple_of(g.per_unit)
             && (self.pipes.is_empty()
-                || (self.homes.get(id) == Some(&self.open_loops.len()) && !self.landing.contains(id)))
+                || (self.homes.get(id) == Some(&self.open_loops.len()) && !self.landing.iter().any(|(of, _)| of == id)))
         {
             self.homes.remove(id);
             return Ok((*id, first));
@@ -431,6 +431,7 @@ impl Cx<'_> {
 
     /// `x.gather(index)`, `y.scatter(index, value)`.
     pub(super) fn random(&mut self, view: &View, index: Pe, value: Option<Pe>) -> R<Val> {
+        self.no_mask("random access")?;
         if !view.steps.is_empty() || view.is_external || matches!(view.kind, Kind::Stream(_)) {
             return self.fail(
                 "random access to a part of a tensor, a stream or external memory",

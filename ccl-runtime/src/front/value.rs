@@ -287,6 +287,8 @@ impl Val {
 #[derive(Clone, Debug)]
 pub(super) enum Next {
     Goes,
+    /// A variable of the IR says whether the trip goes on.
+    Maybe,
     Break,
     Continue,
     Return(Val),

@@ -49,9 +49,9 @@ ccl! {
                 #[region("scores")]
                 {
                     let mut stream = broadcast(keys);
-                    for k in (0..K).step_by(4) {
+                    for k in 0..K / 4 {
                         let acc = mac(query, stream.take::<4>());
-                        scores[k..k + 4] = requantised::<4>(acc, scales.0, 0);
+                        scores[4 * k..4 * k + 4] = requantised::<4>(acc, scales.0, 0);
                     }
                 }
                 #[region("softmax")]

@@ -47,7 +47,6 @@ ccl! {
             let corner = x.at(t).stride(stride).tap(-pad.0, -pad.1);
             for g in 0..GROUPS {
                 let mut window = Lrm::<i8, K>::new();
-                #[region("taps")]
                 for ky in 0..KH {
                     for kx in 0..KW {
                         let tap = corner.tap(ky as i32 * dilation.0, kx as i32 * dilation.1).channels(g * (CI / GROUPS));

@@ -16,7 +16,7 @@ ccl! {
     /// of 4; `BLOCK = BY * C`, `ALL = BY * HIDDEN`. Best is the least `BY` whose `ROWS * BY` rows are all of `H`.
     /// # Units
     /// `expand_scales` and `project_scales`: from sums to int8, and, if `are_added` is set, from there to the sum with the biases, which then
-    /// are addends as in [`biased`](crate::nn::requantise::biased); else biases are those of the accumulators and the second scale is not
+    /// are addends as in [`biased`]; else biases are those of the accumulators and the second scale is not
     /// used. `depthwise_scale` is `s_x * s_w / s_y`; `residual`: the steps of the block and of `skip` over those of `y`. No tensor has a
     /// zero point.
     /// # Source
@@ -59,8 +59,8 @@ ccl! {
             let mut hidden = Lrm::<i8, ALL>::new();
             for q in 0..BY {
                 let mut weights = broadcast(expand);
-                for g in (0..HIDDEN).step_by(4) {
-                    let at = q * HIDDEN + g;
+                for g in 0..HIDDEN / 4 {
+                    let at = q * HIDDEN + 4 * g;
                     if are_added {
                         let biases = weights.bias::<4>();
                         let product = mac(a.slice::<C>(q * C), weights.take::<4>());
@@ -74,8 +74,8 @@ ccl! {
             // The depthwise convolution sees zeros outside, not what biases make there.
             for q in 0..BY {
                 if !place.tap(q as i32, 0).inside() {
-                    for g in (0..HIDDEN).step_by(4) {
-                        let at = q * HIDDEN + g;
+                    for g in 0..HIDDEN / 4 {
+                        let at = q * HIDDEN + 4 * g;
                         hidden[at..at + 4] = nothing;
                     }
                 }
@@ -86,25 +86,26 @@ ccl! {
                 let mut gated = Lrm::<i8, HIDDEN>::new();
                 {
                     let mut weights = broadcast(depthwise);
-                    for g in (0..HIDDEN).step_by(4) {
+                    for g in 0..HIDDEN / 4 {
                         let mut acc = weights.bias::<4>();
                         for dy in 0..3 {
                             // The row above the first is the last of the PE to the north, and so below.
                             let (south, north) = (1 - min(q + dy, 1), (q + dy) / (BY + 1));
-                            let row = hidden.slice::<4>((q + dy + BY - 1) % BY * HIDDEN + g);
-                            let middle = shift(shift(row, South, south), North, north);
+                            let at = (q + dy + BY - 1) % BY * HIDDEN + 4 * g;
+                            let middle = shift(shift(hidden.slice::<4>(at), South, south), North, north);
                             acc += mac(shift(middle, East, 1), weights.take::<4>());
                             acc += mac(middle, weights.take::<4>());
                             acc += mac(shift(middle, West, 1), weights.take::<4>());
                         }
                         let steps = requantised::<4>(acc, depthwise_scale, 0);
                         for i in 0..4 {
-                            gated[g + i] = lookup(table, steps[i]);
+                            gated[4 * g + i] = lookup(table, steps[i]);
                         }
                     }
                 }
                 let mut weights = broadcast(project);
-                for o in (0..C).step_by(4) {
+                for o in 0..C / 4 {
+                    let at = q * C + 4 * o;
                     let mut own = Lrm::<i8, 4>::new();
                     if are_added {
                         let biases = weights.bias::<4>();
@@ -116,7 +117,7 @@ ccl! {
                     }
                     // From the overlapping tile to the one that is stored.
                     let moved = shift(shift(own, West, over_x), North, over_y);
-                    out[q * C + o..q * C + o + 4] = sums::<4>(&moved, kept.slice::<4>(q * C + o), residual);
+                    out[at..at + 4] = sums::<4>(&moved, kept.slice::<4>(at), residual);
                 }
             }
             y.at(t).store(out);

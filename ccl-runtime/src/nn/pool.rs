@@ -116,31 +116,27 @@ ccl! {
     /// # Source
     /// `NUMERICS.md`, QLinearGlobalAveragePool.
     #[kernel(reference = crate::nn::reference::global_average_pool)]
-    pub fn global_average_pool<const C: usize, const H: usize, const W: usize, const ROOM: usize>(
+    pub fn global_average_pool<const C: usize, const H: usize, const W: usize>(
         x: &Ocm<i8, Packed<C, H, W>>,
         y: &mut Ocm<i8, Packed<C, 1, 1>>,
         scale: Scale,
         zero_points: (i32, i32),
     ) {
-        assert!(ROOM == next_multiple_of(C, 4), "sums by words of 4 channels");
-        let mut sums = Lrm::<i32, ROOM>::filled(0);
-        for place in x.tiles().pipelined(2) {
-            for t in place.chunks::<4>() {
-                let a = t.fetch::<Lrm<i8, 4>>().wait();
+        // All tiles of four channels, then the next four: their tiles come while these sums are gathered.
+        for t in y.tiles().chunks::<4>().pipelined(2) {
+            let mut sums = Lrm::<i32, 4>::filled(0);
+            for place in x.tiles() {
+                let a = place.channels(t.channel()).fetch::<Lrm<i8, 4>>().wait();
                 for c in 0..4 {
-                    sums[t.channel() + c] += a[c].widen::<i32>();
+                    sums[c] += a[c].widen::<i32>();
                 }
             }
-        }
-        for t in y.tiles() {
-            for c in (0..ROOM).step_by(4) {
-                let mut out = Lrm::<i8, 4>::new();
-                for i in 0..4 {
-                    let total = reduce(sums[c + i], Sum, Array) - zero_points.0 * (H * W) as i32;
-                    out[i] = quantize(fx_raw::<0>(total), scale, zero_points.1);
-                }
-                y.at(t).channels(c).store(out);
+            let mut out = Lrm::<i8, 4>::new();
+            for c in 0..4 {
+                let total = reduce(sums[c], Sum, Array) - zero_points.0 * (H * W) as i32;
+                out[c] = quantize(fx_raw::<0>(total), scale, zero_points.1);
             }
+            y.at(t).store(out);
         }
     }
 }

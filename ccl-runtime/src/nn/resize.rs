@@ -102,6 +102,17 @@ ccl! {
         (i * 2 + 1) * n_in as i32 - n_out as i32
     }
 
+    /// `p / by`, rounded down, of a `p` from 0 to `most`: by a reciprocal, a little too large, wherever that is exact.
+    #[inline]
+    fn divided(p: Q<i32>, by: usize, most: usize) -> Q<i32> {
+        let reciprocal = (((1i64 << 31) + by as i64 - 1) / by as i64) as i32;
+        if most * by < 1usize << 31 {
+            fx_mul::<0>(fx_raw::<0>(p), fx_raw::<31>(splat(reciprocal))).raw()
+        } else {
+            fx_div::<0>(fx_raw::<0>(p), fx_raw::<0>(splat(by as i32))).raw()
+        }
+    }
+
     /// Nearest neighbour by any factor, pixel centres aligned, of two equally near ones the lower: a random read a pixel.
     ///
     /// # Shapes
@@ -113,12 +124,12 @@ ccl! {
         x: &Ocm<i8, Planar<C, H, W>>,
         y: &mut Ocm<i8, Planar<C, HO, WO>>,
     ) {
-        for t in y.tiles() {
+        for t in y.tiles().pipelined(2) {
             // ceil(p / (2 * n_out) - 1/2), of whole numbers, not below 0.
             let py = position(q_row() + t.y(), H, HO) + (HO as i32 - 1);
             let px = position(q_col() + t.x(), W, WO) + (WO as i32 - 1);
-            let iy = fx_div::<0>(fx_raw::<0>(max(py, 0)), fx_raw::<0>(splat(2 * HO as i32))).raw();
-            let ix = fx_div::<0>(fx_raw::<0>(max(px, 0)), fx_raw::<0>(splat(2 * WO as i32))).raw();
+            let iy = divided(max(py, 0), 2 * HO, 2 * HO * H);
+            let ix = divided(max(px, 0), 2 * WO, 2 * WO * W);
             let place = min(iy, H as i32 - 1) * W as i32 + min(ix, W as i32 - 1);
             for c in 0..C {
                 let (value, _inside) = x.gather(place + (c * H * W) as i32).wait();
@@ -141,7 +152,7 @@ ccl! {
         x: &Ocm<i8, Planar<C, H, W>>,
         y: &mut Ocm<i8, Planar<C, HO, WO>>,
     ) {
-        for t in y.tiles() {
+        for t in y.tiles().pipelined(2) {
             let py = max(position(q_row() + t.y(), H, HO), 0);
             let px = max(position(q_col() + t.x(), W, WO), 0);
             let place_y = (fx_div::<F1>(fx_raw::<0>(py), fx_raw::<0>(splat(2 * HO as i32))).raw() + 1) >> 1;

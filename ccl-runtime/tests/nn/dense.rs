@@ -44,12 +44,10 @@ const RATIO: f64 = 0.002134719;
 
 #[test]
 fn pixels_and_tokens() {
-    for ratio in [RATIO, 0.00390625, 0.0113172391] {
-        for zero_point in [0, -128, 31] {
-            let given = [("scale", scale(ratio)), ("zero_point", zero_point.into())];
-            for kernel in [&POINTWISE_U, &POINTWISE_N, &POINTWISE_ONE, &DENSE_U, &DENSE_N, &DENSE_ONE] {
-                agree(kernel, &given, INTEGER);
-            }
+    for (ratio, zero_point) in [(RATIO, -128), (0.00390625, 31), (0.0113172391, 0)] {
+        let given = [("scale", scale(ratio)), ("zero_point", zero_point.into())];
+        for kernel in [&POINTWISE_U, &POINTWISE_N, &POINTWISE_ONE, &DENSE_U, &DENSE_N, &DENSE_ONE] {
+            agree(kernel, &given, INTEGER);
         }
     }
 }
@@ -64,12 +62,11 @@ fn a_scale_for_each_output() {
 
 #[test]
 fn products_of_activations() {
-    for ratio in [RATIO, 0.00390625] {
-        for zeros in [[0, 0, 0], [3, 0, -9], [-128, 5, 7], [0, -128, 127]] {
-            let given = [("scale", scale(ratio)), ("zero_points", list(zeros))];
-            for kernel in [&SCORES_U, &SCORES_N, &VALUES_U, &VALUES_N] {
-                agree(kernel, &given, INTEGER);
-            }
+    let cases = [(RATIO, [0, 0, 0]), (0.00390625, [3, 0, -9]), (RATIO, [-128, 5, 7]), (0.00390625, [0, -128, 127])];
+    for (ratio, zeros) in cases {
+        let given = [("scale", scale(ratio)), ("zero_points", list(zeros))];
+        for kernel in [&SCORES_U, &SCORES_N, &VALUES_U, &VALUES_N] {
+            agree(kernel, &given, INTEGER);
         }
     }
 }

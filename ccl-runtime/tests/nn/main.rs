@@ -2,6 +2,7 @@
 
 mod dense;
 mod element;
+mod fused;
 mod moves;
 mod rows;
 mod stubs;

@@ -2,6 +2,7 @@
 
 use ccl_runtime::kernel::{Argument, ElemType, HostTensor, Kernel};
 use ccl_runtime::prelude::Scale;
+use ccl_runtime::testing::input::Fill;
 use ccl_runtime::testing::{Bar, Check};
 
 /// `NUMERICS.md`: operators of integers.
@@ -11,13 +12,16 @@ pub const FIXED: Bar = Bar { by: 1, one_in: 1000 };
 /// Not one element differs.
 pub const EXACT: Bar = Bar { by: 0, one_in: 1 };
 
-/// Random, corners, near 0, least, greatest, zero, and three more.
-const CASES: usize = 9;
-
 /// Native code and simulator agree to the bit, and with the reference within the bar, over all fills together.
 #[track_caller]
 pub fn agree(kernel: &Kernel, given: &[(&str, Argument)], bar: Bar) {
-    let check = Check::new(kernel).within(bar).cases(CASES);
+    agree_over(kernel, given, bar, Fill::ALL.len());
+}
+
+/// As [`agree`], over so many cases: after one of each fill further random ones.
+#[track_caller]
+pub fn agree_over(kernel: &Kernel, given: &[(&str, Argument)], bar: Bar, cases: usize) {
+    let check = Check::new(kernel).within(bar).cases(cases);
     given.iter().fold(check, |check, (name, argument)| check.with(name, argument.clone())).run();
 }
 

@@ -14,7 +14,8 @@ ccl! {
     use ccl_runtime::nn::depthwise::{depthwise, depthwise3};
     use ccl_runtime::nn::elementwise::{add, clip, div, maximum, mul};
     use ccl_runtime::nn::layer_norm::layer_norm;
-    use ccl_runtime::nn::matmul::{dense, matmul, matmul_transposed};
+    use ccl_runtime::nn::matmul::{dense, dense_bias, dense_bias_residual, matmul, matmul_transposed};
+    use ccl_runtime::nn::mix_ffn::mix_ffn;
     use ccl_runtime::nn::moves::{put, to_packed};
     use ccl_runtime::nn::pointwise::{pointwise, pointwise_per_channel};
     use ccl_runtime::nn::pool::{average_pool, global_average_pool, max_pool};
@@ -29,6 +30,12 @@ ccl! {
     const PER_CHANNEL: Kernel = pointwise_per_channel::<32, 128, 64, 128, 30, 128>;
     #[instance(target = QC_U)]
     const DENSE: Kernel = dense::<8192, 64, 64, 32, 32>;
+    #[instance(target = QC_U)]
+    const DENSE_BIAS: Kernel = dense_bias::<8192, 64, 64, 32, 32>;
+    #[instance(target = QC_U)]
+    const DENSE_RESIDUAL: Kernel = dense_bias_residual::<8192, 64, 64, 32, 32>;
+    #[instance(target = QC_U)]
+    const MIX_FFN: Kernel = mix_ffn::<32, 128, 64, 128, 2, 64, 256>;
     #[instance(target = QC_U)]
     const STEM: Kernel = conv_space_to_depth::<3, 32, 256, 512, 64, 128, 4, 2, 2, 48, 192>;
     #[instance(target = QC_U)]
@@ -81,7 +88,7 @@ ccl! {
     #[instance(target = QC_U)]
     const AVERAGE_POOL: Kernel = average_pool::<16, 128, 256, 64, 128, 3, 3>;
     #[instance(target = QC_U)]
-    const GLOBAL_POOL: Kernel = global_average_pool::<64, 64, 128, 64>;
+    const GLOBAL_POOL: Kernel = global_average_pool::<64, 64, 128>;
     #[instance(target = QC_U)]
     const NEAREST_2: Kernel = enlarge_nearest::<16, 64, 128, 128, 256, 2, 16>;
     #[instance(target = QC_U)]
@@ -140,7 +147,7 @@ fn with(given: Given, more: Given) -> Given {
 
 /// All cases.
 pub(super) fn cases() -> Vec<Case> {
-    [products(), windows(), elements(), rows(), pools_and_moves()].into_iter().flatten().collect()
+    [products(), fused(), windows(), elements(), rows(), pools_and_moves()].into_iter().flatten().collect()
 }
 
 const OUTPUT: &str = "output channel, without MACs";
@@ -167,6 +174,32 @@ fn products() -> Vec<Case> {
         case(("scores", &SCORES), activations([0, 0, 0]), (OUTPUT, 128, 256), 7.0),
         case(("values", &VALUES), activations([0, 0, 0]), (OUTPUT, 32, 256), 7.0),
         case(("attention head", &HEAD), head, ("score, without MACs", 128, 256 + 256), None),
+    ]
+}
+
+fn fused() -> Vec<Case> {
+    let biases = |n: usize| tables::addends(&vec![5; n], 0.31719);
+    let layer = |n_outputs: usize, n_inputs: usize| {
+        let weights = HostTensor::from_fn(ElemType::I8, &[n_outputs, n_inputs], |i| (i % 251) as i64 - 125);
+        Argument::Stream { weights, bias: biases(n_outputs) }
+    };
+    let dense = vec![("w", layer(64, 64)), ("scales", scales([PLAIN, 0.813]))];
+    let residual = vec![("residual", scales([0.613, 0.937]))];
+    let block = |are_added: bool| {
+        let layers =
+            vec![("expand", layer(128, 32)), ("project", layer(32, 128)), ("are_added", i64::from(are_added).into())];
+        let steps = vec![
+            ("expand_scales", scales([0.00313, 0.813])),
+            ("depthwise_scale", scale(PLAIN)),
+            ("project_scales", scales([0.00213, 0.773])),
+        ];
+        with(with(layers, steps), residual.clone())
+    };
+    vec![
+        case(("dense and bias", &DENSE_BIAS), dense.clone(), (OUTPUT, 64, 256), None),
+        case(("dense, bias and residual", &DENSE_RESIDUAL), with(dense, residual.clone()), (OUTPUT, 64, 256), None),
+        case(("Mix-FFN with residual", &MIX_FFN), block(false), ("pixel of a PE", 1, 0), None),
+        case(("Mix-FFN, biases apart", &MIX_FFN), block(true), ("pixel of a PE", 1, 0), None),
     ]
 }
 

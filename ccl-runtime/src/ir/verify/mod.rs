@@ -670,12 +670,12 @@ impl<'a> Verifier<'a> {
                 self.rau(*dst, &access, index, data, valid.as_ref());
             }
             Wait { token } => {
-                self.no_where("a wait");
                 let Some(i) = self.flights.iter().position(|f| f.token == *token) else {
                     let name = self.name(*token);
                     return self.say(format!("{name} is not in flight: it was waited for already"));
                 };
                 let flight = self.flights[i].clone();
+                self.no_where("a wait");
                 if flight.block != self.block && (flight.ring.is_some() || !self.reaches(*token)) {
                     let name = self.name(*token);
                     return self.say(format!("{name} was started in another block\nhelp: wait for it there"));

@@ -1,0 +1,90 @@
+//! Layers with their biases and residuals, and the feed-forward block of a SegFormer.
+
+use ccl_runtime::ccl;
+use ccl_runtime::kernel::{Argument, ElemType, HostTensor};
+use ccl_runtime::nn::tables::{self, Quantisation};
+
+use crate::support::*;
+
+ccl! {
+    use ccl_runtime::nn::matmul::{dense_bias, dense_bias_residual};
+    use ccl_runtime::nn::mix_ffn::mix_ffn;
+
+    #[instance(target = QC_U)]
+    const BIAS_U: Kernel = dense_bias::<361, 24, 20, 18, 20>;
+    #[instance(target = QC_N)]
+    const BIAS_N: Kernel = dense_bias::<70, 17, 9, 3, 5>;
+    #[instance(target = QC_U)]
+    const RESIDUAL_U: Kernel = dense_bias_residual::<361, 24, 20, 18, 20>;
+    #[instance(target = QC_N)]
+    const RESIDUAL_N: Kernel = dense_bias_residual::<70, 17, 8, 8, 8>;
+
+    #[instance(target = QC_U)]
+    const MIX_U: Kernel = mix_ffn::<8, 16, 35, 41, 2, 16, 32>;
+    #[instance(target = QC_N)]
+    const MIX_N: Kernel = mix_ffn::<4, 8, 9, 17, 1, 4, 8>;
+    #[instance(target = QC_N)]
+    const MIX_ONE: Kernel = mix_ffn::<4, 4, 1, 1, 1, 4, 4>;
+}
+
+/// Weights of all sizes, and int8 biases: as sums have them, or as addends of a sum whose step is `1 / ratio` of theirs.
+fn stream(n_outputs: usize, n_inputs: usize, ratio: Option<f32>) -> Argument {
+    let at = |i: usize| ((i * 7919 + 13) % 251) as i64 - 125;
+    let weights = HostTensor::from_fn(ElemType::I8, &[n_outputs, n_inputs], |i| at(i * i + 3 * i));
+    let biases: Vec<i8> = (0..n_outputs).map(|o| at(5 * o) as i8).collect();
+    let bias = match ratio {
+        Some(ratio) => tables::addends(&biases, ratio),
+        None => biases.iter().map(|b| i32::from(*b) * 37).collect(),
+    };
+    Argument::Stream { weights, bias }
+}
+
+/// Diagonal matrices for each tap of a depthwise convolution.
+fn taps(n_channels: usize) -> Argument {
+    let weights = HostTensor::from_fn(ElemType::I8, &[n_channels, 36], |i| {
+        let (channel, input) = (i / 36, i % 36);
+        if input % 4 == channel % 4 { ((i * 31) % 255) as i64 - 127 } else { 0 }
+    });
+    Argument::Stream { weights, bias: (0..n_channels).map(|c| c as i32 * 97 - 400).collect() }
+}
+
+#[test]
+fn biases_and_residuals_round_by_themselves() {
+    for (kernel, n_inputs, n_outputs) in [(&BIAS_U, 24, 20), (&BIAS_N, 17, 9)] {
+        for ratio in [0.8134719, 1.9173] {
+            let given = [("w", stream(n_outputs, n_inputs, Some(0.4391))), ("scales", scales([0.002134719, ratio]))];
+            agree(kernel, &given, INTEGER);
+        }
+    }
+    for (kernel, n_inputs, n_outputs) in [(&RESIDUAL_U, 24, 20), (&RESIDUAL_N, 17, 8)] {
+        let given = [
+            ("w", stream(n_outputs, n_inputs, Some(0.4391))),
+            ("scales", scales([0.002134719, 0.8134719])),
+            ("residual", scales([0.61347, 0.93719])),
+        ];
+        agree(kernel, &given, INTEGER);
+    }
+}
+
+#[test]
+fn feed_forward_blocks() {
+    let steps = Quantisation { scale: 0.0413, zero_point: 0 };
+    let gelu = tables::unary(steps, Quantisation { scale: 0.0307, zero_point: 0 }, tables::gelu);
+    for are_added in [false, true] {
+        for (kernel, channels, hidden) in [(&MIX_U, 8, 16), (&MIX_N, 4, 8), (&MIX_ONE, 4, 4)] {
+            let ratio = are_added.then_some(0.31719);
+            let given = [
+                ("expand", stream(hidden, channels, ratio)),
+                ("depthwise", taps(hidden)),
+                ("table", vector(ElemType::I8, &gelu)),
+                ("project", stream(channels, hidden, ratio)),
+                ("are_added", i64::from(are_added).into()),
+                ("expand_scales", scales([0.003134719, 0.8134719])),
+                ("depthwise_scale", scale(0.003719)),
+                ("project_scales", scales([0.002719, 0.77317])),
+                ("residual", scales([0.61347, 0.93719])),
+            ];
+            agree(kernel, &given, FIXED);
+        }
+    }
+}
