@@ -86,6 +86,11 @@ impl Resize {
         &self.sizes
     }
 
+    /// How output indices become input coordinates.
+    pub fn coordinates(&self) -> Coordinates {
+        self.coordinates
+    }
+
     /// The input coordinate of output index `i`.
     fn coordinate(&self, axis: usize, i: usize, n_in: usize) -> f32 {
         let (i, scale, n_out) = (i as f32, self.scales[axis], self.sizes[axis]);

@@ -18,6 +18,8 @@ pub mod attention;
 
 pub mod plan;
 
+pub mod emit;
+
 pub mod check;
 
 pub mod npy;

@@ -57,6 +57,33 @@ output `y`: f32[3x5]
 }
 
 #[test]
+fn compile_writes_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), &support::small::encoder_block(16, 2, 4, 8));
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let cut = folder.path().join("cut.txt");
+    std::fs::write(&cut, "stem block/stem/Conv_output_0\nrest *\n").unwrap();
+    let done = graphc(&["compile", &file, "--out", out, "--boundaries", cut.to_str().unwrap()]);
+    assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
+    let said = text(&done.stdout);
+    assert!(said.contains("\n2 kernels, ") && said.ends_with("bytes on the chip\n"), "{said}");
+    assert!(said.contains("note: kernel `rest`: node `LayerNormalization:"), "{said}");
+    let read = |name: &str| std::fs::read(Path::new(out).join(name)).unwrap();
+    let manifest: serde_json::Value = serde_json::from_slice(&read("manifest.json")).unwrap();
+    assert_eq!(manifest["constant_bytes"], read("constants.bin").len());
+    assert_eq!(manifest["kernels"][0]["name"], "stem");
+    assert!(text(&read("kernels/stem.rs")).contains("pub fn stem("));
+
+    std::fs::write(&cut, "stem nowhere\n").unwrap();
+    let refused = graphc(&["compile", &file, "--out", out, "--boundaries", cut.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("no kernel writes a tensor `nowhere`"), "{}", text(&refused.stderr));
+    let nowhere = graphc(&["compile", &file, "--out", "/dev/null/out"]);
+    assert!(text(&nowhere.stderr).contains("cannot write to `/dev/null/out`"), "{}", text(&nowhere.stderr));
+}
+
+#[test]
 fn files_that_are_no_models() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("noise.onnx");

@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and how a run ends. Each command has a file.
 
 mod check;
+mod compile;
 mod golden;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Check),
+    Compile(compile::Compile),
     #[command(hide = true)]
     Golden(golden::Golden),
 }
@@ -99,6 +101,7 @@ pub fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Check(command) => command.run(),
+        Command::Compile(command) => command.run(),
         Command::Golden(command) => command.run(),
     };
     match done {

@@ -417,7 +417,21 @@ impl<'a> Grouper<'a> {
             let x = self.operand(node, i, *q)?;
             xs.push(self.image(node, i, x)?);
         }
-        self.step(id, Kind::Concat { node: id, xs }, image_of(self.m.graph, node)?, y)
+        let view = image_of(self.m.graph, node)?;
+        let (mut first, n) = (0, xs.len());
+        for (i, x) in xs.into_iter().enumerate() {
+            let (channels, _) = x.view.extents();
+            let made = self.out.steps.iter().rposition(|step| step.writes == x.view.root);
+            let kind = Kind::Put { node: id, x, first, is_last: i + 1 == n };
+            self.step(id, kind, view.clone(), y)?;
+            let mut put = self.out.steps.pop().ok_or("is no step")?;
+            if i > 0 {
+                put.nodes.clear();
+            }
+            self.out.steps.insert(made.map_or(0, |at| at + 1), put);
+            first += channels;
+        }
+        Ok(())
     }
 
     fn argmax(&mut self, id: NodeId, node: &Node) -> Reason {

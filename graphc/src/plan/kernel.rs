@@ -75,14 +75,18 @@ pub fn cut(graph: &Graph, grouped: &Grouped, boundaries: Option<&[Boundary]>) ->
         Some(boundaries) => named(graph, grouped, boundaries)?,
         None => residuals(grouped),
     };
-    let writer: HashMap<ValueId, usize> = grouped.steps.iter().enumerate().map(|(i, s)| (s.writes, i)).collect();
+    let mut writers: HashMap<ValueId, Vec<usize>> = HashMap::new();
+    for (i, step) in grouped.steps.iter().enumerate() {
+        writers.entry(step.writes).or_default().push(i);
+    }
+    let writers = |root: &ValueId| writers.get(root).cloned().unwrap_or_default();
     let mut owner = vec![None; grouped.steps.len()];
     for (kernel, end) in ends.iter().enumerate() {
-        let mut open: Vec<usize> = end.tensor.and_then(|root| writer.get(&root).copied()).into_iter().collect();
+        let mut open: Vec<usize> = end.tensor.iter().flat_map(&writers).collect();
         while let Some(step) = open.pop() {
             if owner[step].is_none() {
                 owner[step] = Some(kernel);
-                open.extend(grouped.steps[step].reads().iter().filter_map(|root| writer.get(root).copied()));
+                open.extend(grouped.steps[step].reads().iter().flat_map(&writers));
             }
         }
     }
@@ -143,6 +147,7 @@ fn residuals(grouped: &Grouped) -> Vec<End> {
 fn finish(graph: &Graph, grouped: &Grouped, kernels: Vec<(Option<String>, Vec<usize>)>) -> Vec<Kernel> {
     let all: Vec<usize> = kernels.iter().flat_map(|(_, steps)| steps.iter().copied()).collect();
     let mut taken: BTreeSet<String> = kernels.iter().filter_map(|(name, _)| name.clone()).collect();
+    taken.extend(crate::emit::FUNCTIONS.iter().map(|&name| name.to_owned()));
     let outputs: Vec<ValueId> =
         graph.outputs().iter().filter_map(|id| grouped.views.get(id)).map(|view| view.root).collect();
     let mut done = Vec::new();
@@ -161,7 +166,12 @@ fn finish(graph: &Graph, grouped: &Grouped, kernels: Vec<(Option<String>, Vec<us
             .flat_map(|&i| grouped.steps[i].reads())
             .chain(outputs.iter().copied())
             .collect();
-        let written = steps.iter().map(|&i| grouped.steps[i].writes).filter(|root| outside.contains(root)).collect();
+        let mut written: Vec<ValueId> = Vec::new();
+        for root in steps.iter().map(|&i| grouped.steps[i].writes).filter(|root| outside.contains(root)) {
+            if !written.contains(&root) {
+                written.push(root);
+            }
+        }
         done.push(Kernel { name, steps, inputs, outputs: written });
     }
     done

@@ -242,10 +242,10 @@ fn take(digits: &mut Vec<Digit>, extent: usize) -> Option<Vec<Digit>> {
     let mut left = extent;
     while left != 1 {
         let digit = digits.pop()?;
-        if left % digit.extent == 0 {
+        if left.is_multiple_of(digit.extent) {
             left /= digit.extent;
             taken.push(digit);
-        } else if digit.extent % left == 0 {
+        } else if digit.extent.is_multiple_of(left) {
             let inner = digit.extent / left;
             taken.push(Digit { stride: digit.stride * inner, extent: left, ..digit });
             digits.push(Digit { extent: inner, ..digit });
@@ -316,7 +316,7 @@ mod tests {
         let mut left = len;
         let mut shape: Vec<usize> = Vec::new();
         for &wish in wishes {
-            let extent = (1..=wish).rev().find(|n| left % n == 0).unwrap_or(1);
+            let extent = (1..=wish).rev().find(|&n| left.is_multiple_of(n)).unwrap_or(1);
             left /= extent;
             shape.push(extent);
         }

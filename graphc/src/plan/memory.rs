@@ -23,9 +23,13 @@ pub fn scopes(grouped: &Grouped, kernel: &Kernel) -> Vec<Scope> {
     let mut scopes: Vec<Scope> = Vec::new();
     for (i, &step) in kernel.steps.iter().enumerate() {
         let root = grouped.steps[step].writes;
-        if !kernel.outputs.contains(&root) {
-            let reads = |&s: &usize| grouped.steps[s].operands().iter().any(|x| x.view.root == root);
-            let last = kernel.steps.iter().rposition(reads).unwrap_or(i).max(i);
+        let is_new = scopes.iter().all(|scope| scope.root != root);
+        if is_new && !kernel.outputs.contains(&root) {
+            let uses = |&s: &usize| {
+                let step = &grouped.steps[s];
+                step.writes == root || step.operands().iter().any(|x| x.view.root == root)
+            };
+            let last = kernel.steps.iter().rposition(uses).unwrap_or(i).max(i);
             scopes.push(Scope { root, first: i, last });
         }
     }

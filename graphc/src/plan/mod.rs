@@ -4,7 +4,7 @@ pub mod layout;
 pub mod step;
 
 mod mix_ffn;
-mod quantisation;
+pub(crate) mod quantisation;
 
 mod error;
 pub mod group;

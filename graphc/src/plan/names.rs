@@ -63,7 +63,7 @@ pub(crate) fn of_steps(graph: &Graph, grouped: &Grouped, steps: &[usize], all: &
         nodes.map(|&id| scope(&graph.node(id).name)).collect()
     };
     let outer = common(scopes(all)).len();
-    let mixed = steps.iter().rev().find(|&&i| ["attention", "mix_ffn"].contains(&grouped.steps[i].word()));
+    let mixed = steps.iter().rev().find(|&&i| ["attention", "ffn"].contains(&grouped.steps[i].word()));
     let main = mixed.or(steps.last()).copied().unwrap_or_default();
     let mut parts: Vec<&str> = common(scopes(&[main])).into_iter().skip(outer).collect();
     let word = grouped.steps[main].word();

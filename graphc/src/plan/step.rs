@@ -153,12 +153,16 @@ pub enum Kind {
         /// Its data.
         x: Operand,
     },
-    /// Tensors joined along their channels.
-    Concat {
-        /// The node.
+    /// One of the tensors that a concatenation joins along their channels, put into its place as soon as it is there.
+    Put {
+        /// The concatenation.
         node: NodeId,
-        /// Its data.
-        xs: Vec<Operand>,
+        /// The tensor.
+        x: Operand,
+        /// Its first channel in the result.
+        first: usize,
+        /// Whether none follows.
+        is_last: bool,
     },
     /// The index of the greatest channel.
     ArgMax {
@@ -190,7 +194,7 @@ pub struct Step {
     pub kind: Kind,
     /// The nodes that become part of it.
     pub nodes: Vec<NodeId>,
-    /// The buffer it writes.
+    /// The buffer it writes; parts of a concatenation share one.
     pub writes: ValueId,
     /// Multiply-accumulate steps.
     pub macs: u64,
@@ -205,12 +209,12 @@ impl Step {
             | Kind::Norm { x, .. }
             | Kind::Table { x, .. }
             | Kind::Bias { x, .. }
+            | Kind::Put { x, .. }
             | Kind::Resize { x, .. }
             | Kind::ArgMax { x, .. }
             | Kind::Pool { x, .. }
             | Kind::Move { x, .. } => vec![x],
             Kind::Binary { a, b, .. } => vec![a, b],
-            Kind::Concat { xs, .. } => xs.iter().collect(),
             Kind::Dense(dense) => dense.operands().collect(),
             Kind::MixFfn { expand, project, .. } => {
                 std::iter::once(&expand.x).chain(project.residual.iter().map(|(_, x)| x)).collect()
@@ -235,12 +239,12 @@ impl Step {
             Kind::Norm { .. } => "norm",
             Kind::Dense(_) => "dense",
             Kind::Attention { .. } => "attention",
-            Kind::MixFfn { .. } => "mix_ffn",
+            Kind::MixFfn { .. } => "ffn",
             Kind::Table { .. } => "table",
             Kind::Binary { .. } => "sum",
             Kind::Bias { .. } => "bias",
             Kind::Resize { .. } => "resize",
-            Kind::Concat { .. } => "concat",
+            Kind::Put { .. } => "put",
             Kind::ArgMax { .. } => "labels",
             Kind::Pool { .. } => "pool",
             Kind::Move { .. } => "move",

@@ -7,7 +7,7 @@ use super::{Lcg, Net, int, ints, scalar, text};
 /// A network of 8-bit tensors; all of them have the scale `s` and the zero point `z`.
 pub struct Quantised {
     pub net: Net,
-    random: Lcg,
+    pub random: Lcg,
 }
 
 impl Quantised {

@@ -1,0 +1,629 @@
+//! Steps as calls of the kernel library. What a kernel of the library is called, takes and is told stands here and nowhere else.
+
+use crate::emit::constants::{Constant, addends, exponent_bits, exponentials, fixed, layer_norm, scale};
+use crate::emit::convolution;
+use crate::emit::read::Reader;
+use crate::emit::text::{TensorType, Text, Variable};
+use crate::graph::op::{Binary, Interpolation, QParam};
+use crate::graph::{NodeId, Op};
+use crate::plan::Plan;
+use crate::plan::layout::{Digit, Image, Side};
+use crate::plan::step::{Dense, Kind, Norm, Operand, Order, Step};
+
+/// The library.
+pub(crate) const NN: &str = "ccl_runtime::nn";
+
+/// Functions of the library that are called: no variable and no kernel has such a name.
+pub(crate) const FUNCTIONS: &[&str] = &[
+    "add",
+    "argmax",
+    "attention_head",
+    "average_pool",
+    "conv_gather",
+    "conv_patches",
+    "conv_space_to_depth",
+    "dense",
+    "dense_bias",
+    "dense_bias_residual",
+    "depthwise",
+    "depthwise3",
+    "enlarge_linear",
+    "enlarge_nearest",
+    "global_average_pool",
+    "layer_norm",
+    "max_pool",
+    "mix_ffn",
+    "mul",
+    "permute",
+    "pointwise",
+    "put",
+    "requantise",
+    "resize_linear",
+    "resize_nearest",
+    "sub",
+    "to_packed",
+    "to_planar",
+    "unary",
+];
+
+/// What a step cannot be emitted for.
+pub(crate) type Reason<T = ()> = Result<T, String>;
+
+/// What calls are made for: the plan, and what of the machine they depend on.
+pub(crate) struct Context<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Constants of its graph.
+    pub read: Reader<'a>,
+    /// Rows and columns of the array.
+    pub array: (usize, usize),
+    /// Bytes of local memory.
+    pub lrm_bytes: usize,
+}
+
+/// Writes the calls of a step.
+pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
+    let y = text.variables.get(&step.writes).cloned().ok_or("its result has no variable")?;
+    let q = cx.plan.grouped.buffers.get(&step.writes).and_then(|buffer| buffer.q);
+    let known = || q.ok_or_else(|| "the scale of its result is not known".to_owned());
+    match &step.kind {
+        Kind::Input { .. } => Err("is the host's".to_owned()),
+        Kind::Conv { node, x } => convolution::write(cx, text, *node, x, &y),
+        Kind::Norm { norm, x } => match q {
+            Some(q) => write_norm(cx, text, norm, x, &y, q),
+            None => Err("writes float32: quantise the network's output, fixed point is not emitted yet".to_owned()),
+        },
+        Kind::Dense(dense) => write_dense(cx, text, dense, &y),
+        Kind::Attention { attention, queries, keys, values } => {
+            let table = cx.read.between(&attention.before)?;
+            let parts = Attention { queries, keys, values, heads: attention.n_heads, table };
+            write_attention(cx, text, attention, &parts, &y)
+        }
+        Kind::MixFfn { expand, depthwise, table, project, .. } => {
+            write_mix_ffn(cx, text, [expand, project], *depthwise, *table, &y)
+        }
+        Kind::Table { node, x } => write_table(cx, text, *node, x, &y),
+        Kind::Binary { node, a, b } => write_binary(cx, text, *node, [a, b], &y),
+        Kind::Bias { .. } => Err("a constant for each channel is added only behind a dense layer".to_owned()),
+        Kind::Resize { node, x } => write_resize(cx, text, *node, x, &y),
+        Kind::Put { node, x, first, is_last } => write_put(cx, text, *node, (x, *first, *is_last), &y),
+        Kind::ArgMax { x, .. } => {
+            let i = image(x)?;
+            let labels = format!("Planar<1, {}, {}>", i.height, i.width);
+            let args = [cx.packed(text, x)?, y.write(&labels)];
+            text.call(&format!("{NN}::argmax::argmax"), &extents(i), &args);
+            Ok(())
+        }
+        Kind::Pool { node, x } => write_pool(cx, text, *node, x, &y, known()?),
+        Kind::Move { x, source } => write_move(cx, text, x, source, &y),
+    }
+}
+
+/// The extents of an operand as an image.
+pub(crate) fn image(x: &Operand) -> Reason<Image> {
+    x.view.as_image().ok_or_else(|| "its input does not lie as an image".to_owned())
+}
+
+/// `C, H, W` of an operand. Pixels that are no image are laid out so that each row fills one of the array, whose bytes are the same.
+fn any_extents(cx: &Context, x: &Operand) -> [usize; 3] {
+    let (channels, pixels) = x.view.extents();
+    x.view.as_image().map_or_else(|| cx.folded(channels, pixels), extents)
+}
+
+pub(crate) fn extents(i: Image) -> [usize; 3] {
+    [i.channels, i.height, i.width]
+}
+
+pub(crate) fn packed([c, h, w]: [usize; 3]) -> String {
+    format!("Packed<{c}, {h}, {w}>")
+}
+
+pub(crate) fn variable<'t>(text: &'t Text, x: &Operand) -> Reason<&'t Variable> {
+    text.variables.get(&x.view.root).ok_or_else(|| "reads what the kernel does not have".to_owned())
+}
+
+/// No zero points, which the fused kernels ask for.
+fn symmetric(q: &[QParam]) -> bool {
+    q.iter().all(|q| q.zero == 0)
+}
+
+impl Context<'_> {
+    /// Channels of so many tokens as an image as wide as the array, or as wide as divides.
+    fn folded(&self, channels: usize, tokens: usize) -> [usize; 3] {
+        let width = (1..=self.array.1).rev().find(|&w| tokens.is_multiple_of(w)).unwrap_or(1);
+        [channels, tokens / width, width]
+    }
+
+    /// An operand with four channels a word, which takes a copy where it lies plane by plane.
+    pub fn packed(&self, text: &mut Text, x: &Operand) -> Reason<String> {
+        let dims = any_extents(self, x);
+        let from = variable(text, x)?.clone();
+        if !from.ty.layout.starts_with("Planar") {
+            return Ok(from.read(&packed(dims)));
+        }
+        let [c, h, w] = dims;
+        let copy = text.allocate(&format!("{}_packed", from.name), TensorType::int8(packed(dims)));
+        let args = [from.read(&format!("Planar<{c}, {h}, {w}>")), copy.write(&packed(dims))];
+        text.call(&format!("{NN}::moves::to_packed"), &dims, &args);
+        Ok(copy.read(&packed(dims)))
+    }
+}
+
+fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Variable, q: QParam) -> Reason {
+    let rows = x.view.extents();
+    let from = variable(text, x)?.clone();
+    let Some(before) = &norm.before else { return one_norm(cx, text, norm.node, (&from, x.q), (y, q), rows) };
+    let between = cx.read.quantised_norm(before.node).ok_or("reads a norm that is quantised nowhere")?;
+    text.notes.push(format!(
+        "node `{}` reads the norm before it in steps of int8, not in float32: its arithmetic is changed",
+        cx.plan.graph.node(norm.node).name
+    ));
+    text.open();
+    let layout = format!("Tokens<{}, {}>", rows.1, rows.0);
+    let first = text.allocate("first", TensorType::int8(layout));
+    write_norm(cx, text, before, x, &first, between)?;
+    one_norm(cx, text, norm.node, (&first, between), (y, q), rows)?;
+    text.close();
+    Ok(())
+}
+
+fn one_norm(
+    cx: &Context,
+    text: &mut Text,
+    node: NodeId,
+    (x, from): (&Variable, QParam),
+    (y, to): (&Variable, QParam),
+    (c, pixels): (usize, usize),
+) -> Reason {
+    let Op::LayerNormalization { epsilon, .. } = cx.plan.graph.node(node).op else {
+        return Err("is no layer norm".to_owned());
+    };
+    let (gamma, beta) = (cx.read.floats(node, 1)?, cx.read.floats_or(node, 2, c)?);
+    let parameters = layer_norm(&gamma, &beta, epsilon, from.scale, (to.scale, to.zero));
+    let [g, e, a] = parameters.formats.map(|bits| bits as usize);
+    let words = text.constant(&format!("{}_norm", y.name), Constant::words(&parameters.words));
+    let dims @ [_, h, w] = cx.folded(c, pixels);
+    let layout = packed(dims);
+    let args = [x.read(&layout), words, y.write(&layout), fixed(parameters.epsilon, e as u32)?];
+    text.call(&format!("{NN}::layer_norm::layer_norm"), &[c, h, w, 2 * c, g, e, a], &args);
+    Ok(())
+}
+
+/// What a dense layer says to its kernel.
+struct DenseParts {
+    weights: Constant,
+    rows: (usize, usize),
+    outputs: usize,
+    /// From sums to int8, and from there to the sum with the bias.
+    scales: (f32, Option<f32>),
+    /// Its zero point, without a bias.
+    zero: i32,
+    /// Steps of the result and of the residual over those of the sum.
+    residual: Option<(f32, f32)>,
+}
+
+fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
+    let node = cx.plan.graph.node(dense.product);
+    let Op::QLinearMatMul { a, b, y } = &node.op else { return Err("is no quantised product".to_owned()) };
+    let b = b.single().ok_or("weights with a scale for each column are not emitted yet")?;
+    if b.zero != 0 {
+        return Err("weights with a zero point are not emitted".to_owned());
+    }
+    let rows = dense.x.view.as_rows().ok_or("its input does not lie as tokens")?;
+    let (weights, outputs) = cx.read.columns(dense.product, 1)?;
+    let sum = a.scale * b.scale / y.scale;
+    let mut parts = DenseParts {
+        weights: Constant::stream(outputs, rows.features, &weights, &zero_biases(&weights, outputs, a.zero)),
+        rows: (rows.tokens, rows.features),
+        outputs,
+        scales: (sum, None),
+        zero: y.zero,
+        residual: None,
+    };
+    let mut end = *y;
+    if let Some(bias) = dense.bias {
+        let (constant, q, product, y) = cx.read.bias(bias)?;
+        if !symmetric(&[*a, product, y]) || constant.len() != outputs {
+            return Err("zero points around a bias that is added in int8 are not emitted yet".to_owned());
+        }
+        let steps: Vec<i8> = constant.iter().map(|&v| (i32::from(v) - q.zero).clamp(-128, 127) as i8).collect();
+        if q.zero != 0 {
+            return Err("a bias with a zero point is not emitted yet".to_owned());
+        }
+        let words = addends(&steps, q.scale / y.scale);
+        parts.weights = Constant::stream(outputs, rows.features, &weights, &words);
+        parts.scales.1 = Some(product.scale / y.scale);
+        end = y;
+    }
+    if let Some((sum, skip)) = &dense.residual {
+        let Op::QLinearBinary { y, .. } = cx.plan.graph.node(*sum).op else {
+            return Err("its residual is no quantised sum".to_owned());
+        };
+        if !symmetric(&[end, skip.q, y]) {
+            return Err("zero points around a residual are not emitted yet".to_owned());
+        }
+        parts.residual = Some((end.scale / y.scale, skip.q.scale / y.scale));
+    }
+    Ok(parts)
+}
+
+/// Biases that take the zero point of the input out of each sum.
+pub(crate) fn zero_biases(weights: &[i8], outputs: usize, zero: i32) -> Vec<i32> {
+    let k = weights.len() / outputs.max(1);
+    weights.chunks(k.max(1)).map(|row| -zero * row.iter().map(|&w| i32::from(w)).sum::<i32>()).collect()
+}
+
+fn pair((a, b): (f32, f32)) -> Reason<String> {
+    Ok(format!("({}, {})", scale(a)?, scale(b)?))
+}
+
+fn write_dense(cx: &Context, text: &mut Text, dense: &Dense, y: &Variable) -> Reason {
+    let parts = dense_parts(cx, dense)?;
+    let skip = dense.residual.as_ref().map(|(_, x)| variable(text, x).cloned()).transpose()?;
+    let x = variable(text, &dense.x)?.clone();
+    dense_of(cx, text, parts, (&x, skip.as_ref()), y)
+}
+
+fn dense_of(
+    cx: &Context,
+    text: &mut Text,
+    parts: DenseParts,
+    (x, skip): (&Variable, Option<&Variable>),
+    y: &Variable,
+) -> Reason {
+    let (n, k) = parts.rows;
+    let (from, to) = (format!("Tokens<{n}, {k}>"), format!("Tokens<{n}, {}>", parts.outputs));
+    // Few tokens lie on the first rows of the array.
+    let grid = (n.div_ceil(cx.array.1).clamp(1, cx.array.0), cx.array.1);
+    let generics = [n, k, parts.outputs, grid.0, grid.1];
+    let weights = text.constant(&format!("{}_weights", y.name), parts.weights);
+    let matmul = format!("{NN}::matmul");
+    match (parts.scales, parts.residual.zip(skip)) {
+        ((sum, Some(bias)), Some((residual, skip))) if parts.outputs.is_multiple_of(4) => {
+            let args = [x.read(&from), weights, skip.read(&to), y.write(&to), pair((sum, bias))?, pair(residual)?];
+            text.call(&format!("{matmul}::dense_bias_residual"), &generics, &args);
+        }
+        ((sum, bias), Some((residual, skip))) => {
+            text.open();
+            let product = text.allocate("product", TensorType::int8(to.clone()));
+            let own = DenseParts { weights: Constant::bytes(&[]), scales: (sum, bias), residual: None, ..parts };
+            call_dense(text, &own, [x.read(&from), weights, product.write(&to)], &generics)?;
+            let c = cx.folded(parts.outputs, n);
+            let args = [product.read(&packed(c)), skip.read(&packed(c)), y.write(&packed(c)), pair(residual)?];
+            let args: Vec<String> = args.into_iter().chain(["(0, 0, 0)".to_owned()]).collect();
+            text.call(&format!("{NN}::elementwise::add"), &c, &args);
+            text.close();
+        }
+        _ => {
+            let own = DenseParts { weights: Constant::bytes(&[]), ..parts };
+            call_dense(text, &own, [x.read(&from), weights, y.write(&to)], &generics)?;
+        }
+    }
+    Ok(())
+}
+
+fn call_dense(text: &mut Text, parts: &DenseParts, args: [String; 3], generics: &[usize]) -> Reason {
+    let mut args = args.to_vec();
+    let name = match parts.scales {
+        (sum, Some(bias)) => {
+            args.push(pair((sum, bias))?);
+            "dense_bias"
+        }
+        (sum, None) => {
+            args.extend([scale(sum)?, parts.zero.to_string()]);
+            "dense"
+        }
+    };
+    text.call(&format!("{NN}::matmul::{name}"), generics, &args);
+    Ok(())
+}
+
+struct Attention<'a> {
+    queries: &'a Operand,
+    keys: &'a Operand,
+    values: &'a Operand,
+    heads: usize,
+    /// What scaling does to scores between the product and the softmax, and what they stand for then.
+    table: ([u8; 256], QParam),
+}
+
+fn write_attention(
+    cx: &Context,
+    text: &mut Text,
+    found: &crate::attention::Attention,
+    parts: &Attention,
+    y: &Variable,
+) -> Reason {
+    let graph = &cx.plan.graph;
+    let (Op::QLinearMatMul { a: q, y: s, .. }, Op::QLinearMatMul { a: p, y: out, .. }) =
+        (&graph.node(found.scores).op, &graph.node(found.context).op)
+    else {
+        return Err("its products are not quantised".to_owned());
+    };
+    let (n, k, d, h) = (found.n_queries, found.n_keys, found.head, parts.heads);
+    if k % 16 != 0 || d % 4 != 0 || found.value != d {
+        return Err(format!("{k} keys of {d} features: the kernel wants multiples of 16 and 4, and values of as many"));
+    }
+    if !symmetric(&[*q, parts.keys.q, parts.values.q, *s]) {
+        return Err("zero points of queries, keys, values and scores are not emitted yet".to_owned());
+    }
+    let identity: [u8; 256] = std::array::from_fn(|i| i as u8);
+    if parts.table.0 != identity {
+        return Err("its scores are scaled to other steps, which the kernel does not do".to_owned());
+    }
+    let fraction = exponent_bits(k, 1.0 / f64::from(p.scale));
+    let table = exponentials(parts.table.1.scale, fraction);
+    let table = text.constant(&format!("{}_exponentials", y.name), Constant::words(&table));
+    let (queries, keys) = (variable(text, parts.queries)?.clone(), variable(text, parts.keys)?.clone());
+    let values = variable(text, parts.values)?.clone();
+    text.open();
+    text.comment("Values channel by channel, so that 16 keys are 16 bytes.");
+    let whole @ [_, rows, columns] = cx.folded(h * d, k);
+    let planar = text.allocate("values", TensorType::int8(format!("Planar<{}, {rows}, {columns}>", h * d)));
+    let args = [values.read(&packed(whole)), planar.write(&planar.ty.layout)];
+    text.call(&format!("{NN}::moves::to_planar"), &whole, &args);
+    let scales = pair((q.scale * parts.keys.q.scale / s.scale, p.scale * parts.values.q.scale / out.scale))?;
+    let steps = fixed(1.0 / f64::from(p.scale), fraction)?;
+    let (of_queries, of_keys) = (format!("Tokens<{n}, {d}>"), format!("Tokens<{k}, {d}>"));
+    for head in 0..h {
+        let first = head * d;
+        let args = [
+            queries.part(first, h, &of_queries),
+            keys.part(first, h, &of_keys),
+            planar.part(first, h, &format!("Planar<{d}, 1, {k}>")),
+            table.clone(),
+            y.part_mut(first, h, &of_queries),
+            scales.clone(),
+            steps.clone(),
+            format!("({}, {})", p.zero, out.zero),
+        ];
+        text.call(&format!("{NN}::attention::attention_head"), &[n, k, d, fraction as usize], &args);
+    }
+    text.close();
+    Ok(())
+}
+
+/// Bytes of local memory that `nn::mix_ffn` needs: twice what it fetches and stores, once what it keeps.
+fn mix_ffn_bytes(channels: usize, hidden: usize, rows: usize) -> usize {
+    2 * 3 * rows * channels + rows * hidden + hidden + 256 + 64
+}
+
+fn write_mix_ffn(
+    cx: &Context,
+    text: &mut Text,
+    [expand, project]: [&Dense; 2],
+    depthwise: NodeId,
+    table: NodeId,
+    y: &Variable,
+) -> Reason {
+    let conv = convolution::depthwise3(cx, depthwise)?;
+    let entries = Constant::bytes(&cx.read.table(table)?);
+    let x = variable(text, &expand.x)?.clone();
+    let skip = project.residual.as_ref().map(|(_, x)| variable(text, x).cloned()).transpose()?;
+    let (inner, outer) = (dense_parts(cx, expand)?, dense_parts(cx, project)?);
+    let Image { channels: hidden, height: h, width: w } = conv.image;
+    let c = inner.rows.1;
+    let by = h.div_ceil(cx.array.0);
+    let fits = mix_ffn_bytes(c, hidden, by) <= cx.lrm_bytes && c % 4 == 0 && hidden % 4 == 0;
+    let fused = (inner.scales.1, outer.scales.1, outer.residual, &skip);
+    if let (true, (Some(first), Some(second), Some(residual), Some(skip))) = (fits && conv.zero == 0, fused) {
+        let image = packed([c, h, w]);
+        let args = [
+            x.read(&image),
+            skip.read(&image),
+            text.constant(&format!("{}_expand", y.name), inner.weights),
+            text.constant(&format!("{}_depthwise", y.name), conv.weights),
+            text.constant(&format!("{}_table", y.name), entries),
+            text.constant(&format!("{}_project", y.name), outer.weights),
+            y.write(&image),
+            "true".to_owned(),
+            pair((inner.scales.0, first))?,
+            scale(conv.scale)?,
+            pair((outer.scales.0, second))?,
+            pair(residual)?,
+        ];
+        text.call(&format!("{NN}::mix_ffn::mix_ffn"), &[c, hidden, h, w, by, by * c, by * hidden], &args);
+        return Ok(());
+    }
+    text.notes.push(format!("`{}`: the hidden channels go through on-chip memory", y.name));
+    let all = [hidden, h, w];
+    text.open();
+    let expanded = text.allocate("expanded", TensorType::int8(packed(all)));
+    dense_of(cx, text, inner, (&x, None), &expanded)?;
+    let mixed = text.allocate("mixed", TensorType::int8(packed(all)));
+    let weights = text.constant(&format!("{}_depthwise", y.name), conv.weights);
+    let args =
+        [expanded.read(&packed(all)), weights, mixed.write(&packed(all)), scale(conv.scale)?, conv.zero.to_string()];
+    text.call(&format!("{NN}::depthwise::depthwise3"), &all, &args);
+    let entries = text.constant(&format!("{}_table", y.name), entries);
+    let args = [mixed.read(&packed(all)), entries, expanded.write(&packed(all))];
+    text.call(&format!("{NN}::unary::unary"), &all, &args);
+    dense_of(cx, text, outer, (&expanded, skip.as_ref()), y)?;
+    text.close();
+    Ok(())
+}
+
+fn write_table(cx: &Context, text: &mut Text, node: NodeId, x: &Operand, y: &Variable) -> Reason {
+    let table = text.constant(&format!("{}_table", y.name), Constant::bytes(&cx.read.table(node)?));
+    let dims = any_extents(cx, x);
+    let args = [cx.packed(text, x)?, table, y.write(&packed(dims))];
+    text.call(&format!("{NN}::unary::unary"), &dims, &args);
+    Ok(())
+}
+
+fn write_binary(cx: &Context, text: &mut Text, node: NodeId, [a, b]: [&Operand; 2], y: &Variable) -> Reason {
+    let Op::QLinearBinary { function, y: q, .. } = cx.plan.graph.node(node).op else {
+        return Err("is no quantised arithmetic".to_owned());
+    };
+    let dims = any_extents(cx, a);
+    let zeros = format!("({}, {}, {})", a.q.zero, b.q.zero, q.zero);
+    let mut args = vec![cx.packed(text, a)?, cx.packed(text, b)?, y.write(&packed(dims))];
+    let name = match function {
+        Binary::Add | Binary::Sub => {
+            args.push(pair((a.q.scale / q.scale, b.q.scale / q.scale))?);
+            if function == Binary::Add { "add" } else { "sub" }
+        }
+        Binary::Mul => {
+            let product = a.q.scale * b.q.scale / q.scale;
+            if product >= 1.0 / 64.0 {
+                return Err(format!("the scale of its product is {product}, expected less than 1/64"));
+            }
+            args.push(scale(product)?);
+            "mul"
+        }
+        _ => return Err(format!("{function:?} of two tensors is not emitted yet")),
+    };
+    args.push(zeros);
+    text.call(&format!("{NN}::elementwise::{name}"), &dims, &args);
+    Ok(())
+}
+
+fn write_resize(cx: &Context, text: &mut Text, node: NodeId, x: &Operand, y: &Variable) -> Reason {
+    use ccl_golden::resize::{Coordinates, Nearest};
+    let Op::Resize { resize, interpolation } = &cx.plan.graph.node(node).op else {
+        return Err("is no resize".to_owned());
+    };
+    let from = image(x)?;
+    let &[_, _, height, width] = resize.sizes() else { return Err("has no two spatial axes".to_owned()) };
+    let (c, h, w) = (from.channels, from.height, from.width);
+    let factor = (height % h == 0 && width % w == 0 && height / h == width / w).then_some(height / h);
+    let to = [c, height, width];
+    match (interpolation, resize.coordinates(), factor) {
+        (Interpolation::Linear, Coordinates::HalfPixel, Some(s @ (2 | 4))) => {
+            let args = [cx.packed(text, x)?, y.write(&packed(to))];
+            text.call(&format!("{NN}::resize::enlarge_linear"), &[c, h, w, height, width, s, 4 * s * s], &args);
+        }
+        (Interpolation::Linear, Coordinates::HalfPixel, _) => {
+            text.notes
+                .push(format!("`{}`: {h} x {w} to {height} x {width} is read at random, four times a pixel", y.name));
+            planar(cx, text, x, y, to, "resize_linear")?;
+        }
+        (Interpolation::Nearest(Nearest::RoundPreferFloor), Coordinates::HalfPixel, Some(s))
+        | (Interpolation::Nearest(Nearest::Floor), Coordinates::Asymmetric, Some(s)) => {
+            let args = [cx.packed(text, x)?, y.write(&packed(to))];
+            text.call(&format!("{NN}::resize::enlarge_nearest"), &[c, h, w, height, width, s, 4 * s * s], &args);
+        }
+        (Interpolation::Nearest(Nearest::RoundPreferFloor), Coordinates::HalfPixel, None) => {
+            planar(cx, text, x, y, to, "resize_nearest")?;
+        }
+        (kind, coordinates, _) => return Err(format!("{kind:?} at {coordinates:?} is not emitted yet")),
+    }
+    Ok(())
+}
+
+/// A resize plane by plane, with copies on both sides.
+fn planar(cx: &Context, text: &mut Text, x: &Operand, y: &Variable, to: [usize; 3], name: &str) -> Reason {
+    let from = extents(image(x)?);
+    let [c, h, w] = from;
+    let [_, height, width] = to;
+    text.open();
+    let before = text.allocate("planes", TensorType::int8(format!("Planar<{c}, {h}, {w}>")));
+    let args = [cx.packed(text, x)?, before.write(&before.ty.layout)];
+    text.call(&format!("{NN}::moves::to_planar"), &from, &args);
+    let after = text.allocate("resized", TensorType::int8(format!("Planar<{c}, {height}, {width}>")));
+    let args = [before.read(&before.ty.layout), after.write(&after.ty.layout)];
+    text.call(&format!("{NN}::resize::{name}"), &[c, h, w, height, width], &args);
+    text.call(&format!("{NN}::moves::to_packed"), &to, &[after.read(&after.ty.layout), y.write(&packed(to))]);
+    text.close();
+    Ok(())
+}
+
+fn write_put(
+    cx: &Context,
+    text: &mut Text,
+    node: NodeId,
+    (x, first, is_last): (&Operand, usize, bool),
+    y: &Variable,
+) -> Reason {
+    let found = cx.plan.graph.node(node);
+    let Op::QLinearConcat { y: q, .. } = found.op else { return Err("is no concatenation".to_owned()) };
+    let all = cx.plan.graph.value(found.outputs[0]).ty.shape[1];
+    let dims @ [c, h, w] = extents(image(x)?);
+    if first % 4 != 0 || (c % 4 != 0 && !is_last) {
+        return Err(format!("{c} channels from channel {first} on, expected multiples of 4"));
+    }
+    let generics = [c, h, w, all, h, w, first];
+    let to = y.write(&packed([all, h, w]));
+    let (row, column) = ("0".to_owned(), "0".to_owned());
+    if (x.q.scale, x.q.zero) == (q.scale, q.zero) {
+        let args = [cx.packed(text, x)?, to, row, column];
+        text.call(&format!("{NN}::moves::put"), &generics, &args);
+        return Ok(());
+    }
+    text.open();
+    let part = text.allocate("part", TensorType::int8(packed(dims)));
+    let zeros = format!("({}, {})", x.q.zero, q.zero);
+    let args = [cx.packed(text, x)?, part.write(&packed(dims)), scale(x.q.scale / q.scale)?, zeros];
+    text.call(&format!("{NN}::requantise::requantise"), &dims, &args);
+    text.call(&format!("{NN}::moves::put"), &generics, &[part.read(&packed(dims)), to, row, column]);
+    text.close();
+    Ok(())
+}
+
+fn write_pool(cx: &Context, text: &mut Text, node: NodeId, x: &Operand, y: &Variable, q: QParam) -> Reason {
+    let from = extents(image(x)?);
+    let found = cx.plan.graph.node(node);
+    let shape = &cx.plan.graph.value(found.outputs[0]).ty.shape;
+    let [c, h, w] = from;
+    let zeros = format!("({}, {})", x.q.zero, q.zero);
+    let pool = match &found.op {
+        Op::MaxPool { pool, spatial: 2 } | Op::QLinearAveragePool { pool, spatial: 2, .. } => pool,
+        Op::QLinearGlobalAveragePool { .. } => {
+            let ratio = scale(x.q.scale / (q.scale * (h * w) as f32))?;
+            let args = [cx.packed(text, x)?, y.write(&packed([c, 1, 1])), ratio, zeros];
+            text.call(&format!("{NN}::pool::global_average_pool"), &[c, h, w, c.next_multiple_of(4)], &args);
+            return Ok(());
+        }
+        _ => return Err("pools along one axis only, which is not emitted yet".to_owned()),
+    };
+    let window = &pool.window;
+    let inside = pool.divisor == ccl_golden::pool::PoolDivisor::Inside;
+    let is_max = matches!(found.op, Op::MaxPool { .. });
+    if window.strides[0] != window.strides[1] || window.dilations != [1, 1] || !(is_max || inside) {
+        return Err("strides that differ, dilations, and padding that counts are not emitted yet".to_owned());
+    }
+    let (height, width) = (shape[2], shape[3]);
+    let generics = [c, h, w, height, width, pool.kernel[0], pool.kernel[1]];
+    let pad = format!("({}, {})", window.pads[0], window.pads[1]);
+    let mut args = vec![cx.packed(text, x)?, y.write(&packed([c, height, width])), window.strides[0].to_string(), pad];
+    if is_max {
+        text.call(&format!("{NN}::pool::max_pool"), &generics, &args);
+    } else {
+        args.extend([fixed(f64::from(x.q.scale / q.scale), 24)?, zeros]);
+        text.call(&format!("{NN}::pool::average_pool"), &generics, &args);
+    }
+    Ok(())
+}
+
+fn write_move(cx: &Context, text: &mut Text, x: &Operand, source: &[Digit; 3], y: &Variable) -> Reason {
+    let from = variable(text, x)?.clone();
+    let (channels, pixels) = x.view.extents();
+    // In a buffer plane by plane a channel is all its pixels on.
+    let step = |digit: &Digit| match digit.side {
+        Side::Channel => digit.stride * pixels,
+        Side::Pixel => digit.stride,
+    };
+    let [c, h, w] = [source[0].extent, source[1].extent, source[2].extent];
+    text.open();
+    let dims @ [_, rows, columns] = cx.folded(channels, pixels);
+    let planes = text.allocate("planes", TensorType::int8(format!("Planar<{channels}, {rows}, {columns}>")));
+    if from.ty.layout.starts_with("Planar") {
+        return Err("elements of a tensor that lies plane by plane are not moved yet".to_owned());
+    }
+    text.call(&format!("{NN}::moves::to_planar"), &dims, &[from.read(&packed(dims)), planes.write(&planes.ty.layout)]);
+    let moved = text.allocate("moved", TensorType::int8(format!("Planar<{c}, {h}, {w}>")));
+    let n = channels * pixels;
+    let steps = format!("({}, {}, {})", step(&source[0]), step(&source[1]), step(&source[2]));
+    let args = [planes.read(&format!("Vector<{n}>")), moved.write(&moved.ty.layout), "0".to_owned(), steps];
+    text.call(&format!("{NN}::moves::permute"), &[n, c, h, w], &args);
+    let to = [c, h, w];
+    text.call(&format!("{NN}::moves::to_packed"), &to, &[moved.read(&moved.ty.layout), y.write(&packed(to))]);
+    text.close();
+    Ok(())
+}
+
+/// Whether a buffer is one of labels.
+pub(crate) fn is_label(plan: &Plan, step: &Step) -> bool {
+    matches!(step.kind, Kind::ArgMax { .. })
+        && plan.grouped.buffers.get(&step.writes).is_some_and(|buffer| buffer.order == Order::Planar)
+}

@@ -1,0 +1,94 @@
+//! The manifest: what a folder of kernels holds, for whoever runs them.
+
+use serde::Serialize;
+
+use crate::emit::constants::Elem;
+
+/// A tensor at a kernel's boundary.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Boundary {
+    /// The parameter.
+    pub parameter: String,
+    /// The tensor's name in the graph.
+    pub tensor: String,
+    /// Element type, as kernels write it.
+    pub elem: String,
+    /// Layout, as kernels write it.
+    pub layout: String,
+    /// First byte among the tensors at boundaries.
+    pub offset: usize,
+    /// Bytes.
+    pub bytes: usize,
+    /// Real units a step, where it is quantised.
+    pub scale: Option<f32>,
+    /// The value that stands for 0.
+    pub zero_point: Option<i32>,
+}
+
+/// A constant of a kernel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Constant {
+    /// The parameter.
+    pub parameter: String,
+    /// Element type.
+    pub elem: Elem,
+    /// Layout, as kernels write it.
+    pub layout: String,
+    /// First byte in the blob.
+    pub offset: usize,
+    /// Bytes.
+    pub bytes: usize,
+}
+
+/// A kernel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Kernel {
+    /// Its name: the function; the instance in capitals.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+    /// Multiply-accumulate steps.
+    pub macs: u64,
+    /// Bytes of on-chip memory at most.
+    pub ocm_bytes: usize,
+    /// Tensors that it reads, in the order of its parameters.
+    pub inputs: Vec<Boundary>,
+    /// Constants, in the order of its parameters.
+    pub constants: Vec<Constant>,
+    /// Tensors that it writes, in the order of its parameters.
+    pub outputs: Vec<Boundary>,
+}
+
+/// An input or output of the network, and the tensor of the device that it becomes or comes from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Port {
+    /// Its name in the graph.
+    pub name: String,
+    /// Its type in the graph.
+    pub r#type: String,
+    /// The tensor of the device.
+    pub tensor: String,
+}
+
+/// A folder of kernels.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Manifest {
+    /// Version of this format.
+    pub version: u32,
+    /// The network.
+    pub network: String,
+    /// The machine.
+    pub target: String,
+    /// Inputs of the network.
+    pub inputs: Vec<Port>,
+    /// Outputs of the network.
+    pub outputs: Vec<Port>,
+    /// Kernels, in the order in which they run.
+    pub kernels: Vec<Kernel>,
+    /// Bytes of the blob of constants.
+    pub constant_bytes: usize,
+    /// Bytes of on-chip memory at most.
+    pub ocm_bytes: usize,
+    /// What is slow or inexact, and why.
+    pub notes: Vec<String>,
+}
