@@ -51,6 +51,7 @@ fn tokens_fill_rows_of_the_array() {
     let emitted = emitted(&encoder_block(8, 2, 8, 16));
     let text = &emitted.sources["ffn.rs"];
     assert!(text.contains("layer_norm::<8, 4, 32, 16, "), "128 tokens are 4 rows of 32:\n{text}");
+    assert!(text.contains("let norm_after = "), "rustc warns of a `mut` that only views would use:\n{text}");
 }
 
 #[test]

@@ -167,7 +167,17 @@ impl Text {
 
     /// The statements, indented as in a function of a block.
     pub fn body(&self) -> String {
-        self.lines.concat()
+        self.lines.iter().map(|line| self.plain(line)).collect()
+    }
+
+    /// A declaration without the `mut` that only views of it would use.
+    fn plain(&self, line: &str) -> String {
+        let name = line.trim_start().strip_prefix("let mut ").and_then(|rest| rest.split(' ').next());
+        let Some(name) = name else { return line.to_owned() };
+        let borrow = format!("&mut {name}");
+        let ends = |rest: &str| !rest.starts_with(|c: char| c == '.' || c == '_' || c.is_ascii_alphanumeric());
+        let is_borrowed = |line: &String| line.match_indices(&borrow).any(|(at, _)| ends(&line[at + borrow.len()..]));
+        if self.lines.iter().any(is_borrowed) { line.to_owned() } else { line.replacen("let mut ", "let ", 1) }
     }
 
     fn line(&mut self, text: &str) {
