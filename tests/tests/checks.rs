@@ -15,6 +15,11 @@ mod golden {
     pub fn next_wrapping(x: &Array3<i8>, y: &mut Array3<i8>) {
         y.zip_mut_with(x, |y, x| *y = x.wrapping_add(1));
     }
+
+    /// Gives up.
+    pub fn panics(_: &Array3<i8>, _: &mut Array3<i8>) {
+        panic!("unlike extents");
+    }
 }
 
 ccl! {
@@ -51,6 +56,14 @@ ccl! {
         }
     }
 
+    /// A copy whose reference panics.
+    #[kernel(reference = golden::panics)]
+    pub fn unsure<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>, y: &mut Ocm<i8, Planar<1, H, W>>) {
+        for t in x.tiles() {
+            y.at(t).store(t.fetch::<Lrm<i8, 1>>().wait());
+        }
+    }
+
     /// A copy that says nothing of a reference.
     #[kernel]
     pub fn unsaid<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>, y: &mut Ocm<i8, Planar<1, H, W>>) {
@@ -65,6 +78,8 @@ ccl! {
     const RIGHT_ON_8_BY_8: Kernel = right::<6, 9, 8>;
     #[instance(target = QC_U)]
     const WRONG: Kernel = wrong::<4, 40, 33>;
+    #[instance(target = QC_U)]
+    const UNSURE: Kernel = unsure::<3, 3>;
     #[instance(target = QC_U)]
     const UNSAID: Kernel = unsaid::<3, 3>;
 }
@@ -84,11 +99,16 @@ fn a_wrong_reference_is_told_with_place_and_operations() {
     assert!(text.contains("PE (row "), "{text}");
     assert!(text.contains("last operations of that PE on the simulator"), "{text}");
     assert!(text.contains("CCL_SEED=1 CCL_CASE=0"), "{text}");
-    println!("{text}");
 }
 
 #[test]
 fn a_kernel_names_a_reference_or_says_why_not() {
     let text = Check::new(&UNSAID).try_run().expect_err("there is none");
     assert!(text.contains("names no reference"), "{text}");
+}
+
+#[test]
+fn a_panic_of_the_reference_is_told_as_its_own() {
+    let text = Check::new(&UNSURE).try_run().expect_err("it panics");
+    assert!(text.contains("`UNSURE`, seed 1, case 0: reference: `golden::panics` panicked"), "{text}");
 }

@@ -1,5 +1,7 @@
 //! Kernels as subjects of a check: those of a `ccl!` block, and those that were read from text.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use iss::sim::{Simulator, Stopped};
 
 use super::check::{ReferenceRun, Subject};
@@ -42,9 +44,11 @@ impl Subject for Kernel {
         match self.reference {
             Reference::None { .. } => ReferenceRun::None,
             Reference::Missing => ReferenceRun::Missing,
-            Reference::Golden { .. } => match self.run_reference(arguments) {
-                Ok(_) => ReferenceRun::Done,
-                Err(error) => ReferenceRun::Failed(error.to_string()),
+            // A reference is the user's code: where extents surprise it, the check says whose panic it was.
+            Reference::Golden { path, .. } => match catch_unwind(AssertUnwindSafe(|| self.run_reference(arguments))) {
+                Ok(Ok(_)) => ReferenceRun::Done,
+                Ok(Err(error)) => ReferenceRun::Failed(error.to_string()),
+                Err(_) => ReferenceRun::Failed(format!("`{path}` panicked, with the message above")),
             },
         }
     }
