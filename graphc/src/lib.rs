@@ -22,4 +22,8 @@ pub mod emit;
 
 pub mod check;
 
+pub mod files;
+
 pub mod npy;
+
+pub mod validate;
