@@ -2,6 +2,7 @@
 
 mod check;
 mod compile;
+mod edits;
 mod golden;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,9 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Compile(compile::Compile),
+    Fork(edits::Fork),
+    Edits(edits::List),
+    Rebase(edits::Rebase),
     #[command(hide = true)]
     Golden(golden::Golden),
 }
@@ -102,6 +106,9 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Fork(command) => command.run(),
+        Command::Edits(command) => command.run(),
+        Command::Rebase(command) => command.run(),
         Command::Golden(command) => command.run(),
     };
     match done {
