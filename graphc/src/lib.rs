@@ -20,6 +20,10 @@ pub mod plan;
 
 pub mod emit;
 
+pub mod run;
+
+pub mod edits;
+
 pub mod check;
 
 pub mod npy;
