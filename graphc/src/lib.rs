@@ -23,3 +23,5 @@ pub mod emit;
 pub mod check;
 
 pub mod npy;
+
+pub mod picture;
