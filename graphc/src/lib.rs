@@ -20,6 +20,8 @@ pub mod plan;
 
 pub mod emit;
 
+pub mod run;
+
 pub mod check;
 
 pub mod npy;

@@ -112,7 +112,7 @@ fn difference(a: &Tensor, b: &Tensor) -> anyhow::Result<Comparison> {
     })
 }
 
-fn read(path: &Path) -> anyhow::Result<Tensor> {
+pub(super) fn read(path: &Path) -> anyhow::Result<Tensor> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("npy") => Ok(npy::read(path)?),
         Some("png") => image(path),

@@ -3,6 +3,7 @@
 mod check;
 mod compile;
 mod golden;
+mod kernels;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Command {
     Compile(compile::Compile),
     #[command(hide = true)]
     Golden(golden::Golden),
+    #[command(hide = true)]
+    Kernels(kernels::Kernels),
 }
 
 /// How a command ended.
@@ -103,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::Check(command) => command.run(),
         Command::Compile(command) => command.run(),
         Command::Golden(command) => command.run(),
+        Command::Kernels(command) => command.run(),
     };
     match done {
         Ok(exit) => exit.into(),
