@@ -22,6 +22,8 @@ pub mod emit;
 
 pub mod run;
 
+pub mod edits;
+
 pub mod check;
 
 pub mod npy;

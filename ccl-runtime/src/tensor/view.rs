@@ -66,6 +66,21 @@ impl Order {
         }
         bytes
     }
+
+    /// The weights, `[outputs][inputs]`, and the biases of a stream's bytes: the inverse of `pack`.
+    pub(crate) fn unpack(self, [outputs, inputs]: [usize; 2], elem: usize, bytes: &[u8]) -> (Vec<u8>, Vec<i32>) {
+        let group = self.bias_bytes() + self.weights(inputs) * elem;
+        let (mut weights, mut bias) = (Vec::with_capacity(outputs * inputs * elem), Vec::with_capacity(outputs));
+        for o in 0..outputs {
+            let (own, lane) = (&bytes[o / self.outputs() * group..][..group], o % self.outputs());
+            let word = own[4 * lane..].first_chunk().expect("a bias has four bytes");
+            bias.push(i32::from_le_bytes(*word));
+            for k in 0..inputs {
+                weights.extend(&own[self.bias_bytes() + self.weight(lane, k) * elem..][..elem]);
+            }
+        }
+        (weights, bias)
+    }
 }
 
 /// Kinds of layouts.

@@ -2,6 +2,7 @@
 
 mod check;
 mod compile;
+mod edits;
 mod golden;
 mod kernels;
 
@@ -29,6 +30,9 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Compile(compile::Compile),
+    Fork(edits::Fork),
+    Edits(edits::List),
+    Rebase(edits::Rebase),
     #[command(hide = true)]
     Golden(golden::Golden),
     #[command(hide = true)]
@@ -105,6 +109,9 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Fork(command) => command.run(),
+        Command::Edits(command) => command.run(),
+        Command::Rebase(command) => command.run(),
         Command::Golden(command) => command.run(),
         Command::Kernels(command) => command.run(),
     };
