@@ -29,3 +29,5 @@ pub mod edits;
 pub mod check;
 
 pub mod npy;
+
+pub mod picture;
