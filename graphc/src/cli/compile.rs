@@ -47,7 +47,7 @@ impl Compile {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
+pub(super) fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     Ok(kernel::parse(&text)?)
 }

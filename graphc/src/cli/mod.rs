@@ -2,7 +2,9 @@
 
 mod check;
 mod compile;
+mod edits;
 mod golden;
+mod kernels;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -30,8 +32,13 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Compile(compile::Compile),
+    Fork(edits::Fork),
+    Edits(edits::List),
+    Rebase(edits::Rebase),
     #[command(hide = true)]
     Golden(golden::Golden),
+    #[command(hide = true)]
+    Kernels(kernels::Kernels),
     Validate(validate::Validate),
 }
 
@@ -99,7 +106,11 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Fork(command) => command.run(),
+        Command::Edits(command) => command.run(),
+        Command::Rebase(command) => command.run(),
         Command::Golden(command) => command.run(),
+        Command::Kernels(command) => command.run(),
         Command::Validate(command) => command.run(),
     };
     match done {
