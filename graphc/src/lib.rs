@@ -28,4 +28,10 @@ pub mod edits;
 
 pub mod check;
 
+pub mod files;
+
 pub mod npy;
+
+pub mod picture;
+
+pub mod validate;
