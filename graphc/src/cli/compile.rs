@@ -52,22 +52,42 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
     Ok(kernel::parse(&text)?)
 }
 
-/// All files are written beside their places and then renamed, so that none is ever half there.
+/// All files are written beside their places and then renamed, so that none is ever half there. Kernels of an earlier run that
+/// are none of this one's are removed; files that its manifest does not name are the user's.
 fn write(folder: &Path, emitted: &Emitted) -> anyhow::Result<()> {
     let kernels = folder.join("kernels");
     std::fs::create_dir_all(&kernels)?;
+    let stale = stale(folder, emitted);
     let manifest = serde_json::to_string_pretty(&emitted.manifest)? + "\n";
     let mut files: Vec<(PathBuf, &[u8])> =
         emitted.sources.iter().map(|(name, text)| (kernels.join(name), text.as_bytes())).collect();
     files.push((folder.join("constants.bin"), &emitted.blob));
     files.push((folder.join("manifest.json"), manifest.as_bytes()));
-    for (path, bytes) in &files {
-        std::fs::write(path.with_extension("new"), bytes)?;
+    let beside = |path: &Path| path.with_extension("new");
+    let written = files.iter().try_for_each(|(path, bytes)| std::fs::write(beside(path), bytes));
+    if written.is_err() {
+        files.iter().for_each(|(path, _)| _ = std::fs::remove_file(beside(path)));
     }
+    written?;
     for (path, _) in &files {
-        std::fs::rename(path.with_extension("new"), path)?;
+        std::fs::rename(beside(path), path)?;
+    }
+    for path in stale {
+        std::fs::remove_file(path)?;
     }
     Ok(())
+}
+
+/// Kernels that the folder's manifest names and this run does not write. A manifest that cannot be read names none.
+fn stale(folder: &Path, emitted: &Emitted) -> Vec<PathBuf> {
+    let text = std::fs::read(folder.join("manifest.json")).unwrap_or_default();
+    let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let named = manifest["kernels"].as_array().into_iter().flatten().filter_map(|kernel| kernel["file"].as_str());
+    // A manifest is a file like others: what it names must be a plain name of a kernel, not a way out of the folder.
+    let is_kernel =
+        |name: &&str| name.ends_with(".rs") && Path::new(name).components().count() == 1 && !name.contains("..");
+    let left = named.filter(is_kernel).filter(|name| !emitted.sources.contains_key(*name));
+    left.map(|name| folder.join("kernels").join(name)).filter(|path| path.is_file()).collect()
 }
 
 fn report(emitted: &Emitted) -> anyhow::Result<()> {
