@@ -24,8 +24,12 @@ pub mod run;
 
 pub mod edits;
 
+pub mod picture;
+
+pub mod report;
+
+pub mod demo;
+
 pub mod check;
 
 pub mod npy;
-
-pub mod picture;
