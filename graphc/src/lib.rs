@@ -20,6 +20,8 @@ pub mod plan;
 
 pub mod emit;
 
+pub mod compose;
+
 pub mod run;
 
 pub mod edits;
@@ -32,4 +34,8 @@ pub mod demo;
 
 pub mod check;
 
+pub mod files;
+
 pub mod npy;
+
+pub mod validate;

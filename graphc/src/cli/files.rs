@@ -3,17 +3,15 @@
 use std::path::Path;
 
 use anyhow::Context;
+use graphc::files::write_whole;
 
-/// Writes a file, and its folder if there is none: beside its place first and then renamed, so that it is never half there.
+/// Writes a file whole, and its folder if there is none.
 pub fn put(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let write = || {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".new");
-        std::fs::write(&beside, bytes)?;
-        std::fs::rename(&beside, path)
+        write_whole(path, bytes)
     };
     write().with_context(|| format!("cannot write `{}`", path.display()))
 }

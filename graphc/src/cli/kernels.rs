@@ -108,7 +108,7 @@ impl Kernels {
                     ran.profile.root.peak_lrm_bytes,
                     ran.profile.root.peak_ocm_bytes,
                     entry.compile_s,
-                    ran.simulate_s,
+                    ran.simulate_s(),
                 ))?;
                 for output in &kernel.outputs {
                     let id = id(&output.tensor)?;
