@@ -44,7 +44,7 @@ impl Kernels {
         let (graph, _) = rewrite::all(&self.source.graph()?)?;
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
-            let tensor = super::golden::read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            let tensor = super::input::read(&graph, name, Path::new(file))?;
             inputs.insert(name.clone(), tensor);
         }
         let ran = if self.golden.is_none() { Some(run(&graph, &inputs, Keep::All)?) } else { None };

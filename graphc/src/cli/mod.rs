@@ -3,7 +3,9 @@
 mod check;
 mod compile;
 mod edits;
+mod files;
 mod golden;
+mod input;
 mod kernels;
 mod validate;
 

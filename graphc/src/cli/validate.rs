@@ -15,8 +15,7 @@ use graphc::validate::{self, Golden, Named, Status, Stepwise, Validation, Values
 
 use iss::target::Target;
 
-use crate::cli::golden::read;
-use crate::cli::{Exit, Source, complain, named, say};
+use crate::cli::{Exit, Source, complain, input, named, say};
 
 /// Compares every node of a model with a reference: on the reference's inputs, and after the whole network.
 ///
@@ -120,7 +119,7 @@ impl Validate {
     fn tensors(&self, graph: &Graph) -> anyhow::Result<HashMap<String, Tensor>> {
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
-            let tensor = read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            let tensor = input::read(graph, name, Path::new(file))?;
             inputs.insert(name.clone(), tensor);
         }
         if let Some(seed) = self.synthetic {

@@ -1,6 +1,6 @@
 //! Captions in an 8 x 8 bitmap font.
 
-use font8x8::UnicodeFonts;
+use font8x8::legacy::BASIC_LEGACY;
 use image::{Rgb, RgbImage};
 
 /// Pixels of a character, each way, at size 1.
@@ -29,7 +29,7 @@ impl Pen {
     /// Draws a text from its upper left corner. What leaves the picture is cut; characters that the font lacks are `?`.
     pub(crate) fn write(self, picture: &mut RgbImage, (x, y): (u32, u32), text: &str) {
         for (i, c) in text.chars().enumerate() {
-            let glyph = font8x8::BASIC_FONTS.get(c).or_else(|| font8x8::BASIC_FONTS.get('?')).unwrap_or_default();
+            let glyph = BASIC_LEGACY.get(c as usize).copied().unwrap_or(BASIC_LEGACY['?' as usize]);
             let left = x + i as u32 * CELL * self.size;
             for (row, bits) in (0..CELL).zip(glyph) {
                 for column in (0..CELL).filter(|column| bits >> column & 1 == 1) {
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn letters_have_their_shape() {
         let mut picture = RgbImage::new(20, 8);
-        Pen { size: 1, colour: [255; 3] }.write(&mut picture, (0, 0), "Lé!");
+        Pen { size: 1, colour: [255; 3] }.write(&mut picture, (0, 0), "L\u{e9}!");
         let row = |y| (0..8).map(|x| if picture.get_pixel(x, y).0[0] > 0 { '#' } else { '.' }).collect::<String>();
         assert_eq!([row(0), row(6), row(7)], ["####....", "#######.", "........"]);
     }
