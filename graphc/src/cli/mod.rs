@@ -7,6 +7,7 @@ mod files;
 mod golden;
 mod input;
 mod kernels;
+mod run;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -37,6 +38,7 @@ enum Command {
     Fork(edits::Fork),
     Edits(edits::List),
     Rebase(edits::Rebase),
+    Run(run::Run),
     #[command(hide = true)]
     Golden(golden::Golden),
     #[command(hide = true)]
@@ -113,6 +115,7 @@ pub fn main() -> ExitCode {
         Command::Rebase(command) => command.run(),
         Command::Golden(command) => command.run(),
         Command::Kernels(command) => command.run(),
+        Command::Run(command) => command.run(),
         Command::Validate(command) => command.run(),
     };
     match done {
