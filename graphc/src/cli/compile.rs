@@ -1,15 +1,19 @@
 //! `graphc compile`.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use graphc::emit::package::Runtime;
 use graphc::emit::{Emission, Emitted, emit};
+use graphc::graph::Tensor;
 use graphc::plan::kernel;
 use graphc::{plan, rewrite};
 use iss::target::Target;
 
-use crate::cli::{Exit, Source, complain, say};
+use crate::cli::folder::{self, Contents};
+use crate::cli::{Exit, Source, complain, golden, named, say};
 
 /// Compiles a quantised model to a folder of kernels, their constants and a manifest.
 #[derive(Debug, Args)]
@@ -25,6 +29,16 @@ pub struct Compile {
     /// The machine: a product, and what differs from it
     #[arg(long, default_value = "QC-U")]
     target: Target,
+    /// Name of the package; that of the folder if it is not given
+    #[arg(long, value_parser = package_name)]
+    name: Option<String>,
+    /// Where the package finds `ccl-runtime`: a folder relative to the package, or a version
+    #[arg(long, value_name = "PATH|VERSION", value_parser = parse_runtime)]
+    runtime: Option<Runtime>,
+    /// An input from which the golden tensors of the package's tests are computed: a `.npy` file or an image; drawn from a seed
+    /// if none is given
+    #[arg(long = "input", value_name = "NAME=FILE", value_parser = named)]
+    inputs: Vec<(String, String)>,
 }
 
 impl Compile {
@@ -41,10 +55,44 @@ impl Compile {
                 return Ok(Exit::Refused);
             }
         };
-        write(&self.out, &emitted).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
+        let contents = Contents {
+            plan: &plan,
+            target: &self.target,
+            name: self.name.clone().unwrap_or_else(|| folder::name_of(&self.out)),
+            runtime: self.runtime.clone().unwrap_or_else(|| folder::runtime(&self.out)),
+            inputs: self.golden_inputs(&plan)?,
+        };
+        let files = folder::files(&contents, &emitted)?;
+        write(&self.out, &files).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
         report(&emitted)?;
         Ok(Exit::Done)
     }
+}
+
+impl Compile {
+    fn golden_inputs(&self, plan: &plan::Plan) -> anyhow::Result<HashMap<String, Tensor>> {
+        if self.inputs.is_empty() {
+            return Ok(graphc::emit::golden::sample(plan, 1));
+        }
+        let read = |(name, file): &(String, String)| {
+            let tensor = golden::read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            Ok((name.clone(), tensor))
+        };
+        self.inputs.iter().map(read).collect()
+    }
+}
+
+fn parse_runtime(text: &str) -> Result<Runtime, String> {
+    let is_version = text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(['/', '\\']);
+    Ok(if is_version { Runtime::Version(text.to_owned()) } else { Runtime::Path(text.to_owned()) })
+}
+
+fn package_name(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(plain) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("`{text}` is no name of a package, expected letters, digits, `-` and `_`"))
 }
 
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
@@ -53,19 +101,19 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
 }
 
 /// All files are written beside their places and then renamed, so that none is ever half there.
-fn write(folder: &Path, emitted: &Emitted) -> anyhow::Result<()> {
-    let kernels = folder.join("kernels");
-    std::fs::create_dir_all(&kernels)?;
-    let manifest = serde_json::to_string_pretty(&emitted.manifest)? + "\n";
-    let mut files: Vec<(PathBuf, &[u8])> =
-        emitted.sources.iter().map(|(name, text)| (kernels.join(name), text.as_bytes())).collect();
-    files.push((folder.join("constants.bin"), &emitted.blob));
-    files.push((folder.join("manifest.json"), manifest.as_bytes()));
-    for (path, bytes) in &files {
-        std::fs::write(path.with_extension("new"), bytes)?;
+fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()> {
+    let beside = |path: &Path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".part");
+        PathBuf::from(name)
+    };
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        std::fs::write(beside(&path), bytes)?;
     }
-    for (path, _) in &files {
-        std::fs::rename(path.with_extension("new"), path)?;
+    for path in files.keys().map(|name| folder.join(name)) {
+        std::fs::rename(beside(&path), path)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod check;
 mod compile;
 mod edits;
+mod folder;
 mod golden;
 mod kernels;
 
