@@ -229,6 +229,11 @@ codes! {
     604 FailedAssert = "assertion of constants fails",
         before "#[kernel]\npub fn k<const H: usize>(x: &Ocm<i8, Planar<1, H, 8>>) {\n    assert!(H % 8 == 0, \"rows come by eights\");\n    for t in x.tiles() {\n        probe!(t.inside());\n    }\n}\n#[instance(target = QC_U)]\npub const K: Kernel = k::<12>;",
         after "#[kernel]\npub fn k<const H: usize>(x: &Ocm<i8, Planar<1, H, 8>>) {\n    assert!(H % 8 == 0, \"rows come by eights\");\n    for t in x.tiles() {\n        probe!(t.inside());\n    }\n}\n#[instance(target = QC_U)]\npub const K: Kernel = k::<16>;";
+    /// A view of channels, or a part of a blob, that does not lie inside its tensor for the arguments of an instance, or begins within a
+    /// word of channels or within 16 bytes.
+    605 PartOutside = "part outside its tensor",
+        before "#[kernel]\npub fn k<const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>) {\n    for t in x.channels(4).view::<Planar<4, 8, 8>>().tiles() {\n        probe!(t.inside());\n    }\n}\n#[instance(target = QC_U)]\npub const K: Kernel = k::<6>;",
+        after "#[kernel]\npub fn k<const C: usize>(x: &Ocm<i8, Planar<C, 8, 8>>) {\n    for t in x.channels(4).view::<Planar<4, 8, 8>>().tiles() {\n        probe!(t.inside());\n    }\n}\n#[instance(target = QC_U)]\npub const K: Kernel = k::<8>;";
 }
 
 impl fmt::Display for Code {

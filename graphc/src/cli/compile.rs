@@ -13,7 +13,7 @@ use graphc::{plan, rewrite};
 use iss::target::Target;
 
 use crate::cli::folder::{self, Contents};
-use crate::cli::{Exit, Source, complain, golden, named, say};
+use crate::cli::{Exit, Source, complain, input, named, say};
 
 /// Compiles a quantised model to a folder of kernels, their constants and a manifest.
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ impl Compile {
             inputs: self.golden_inputs(&plan)?,
         };
         let files = folder::files(&contents, &emitted)?;
-        write(&self.out, &files).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
+        write(&self.out, &files, &emitted).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
         report(&emitted)?;
         Ok(Exit::Done)
     }
@@ -75,7 +75,7 @@ impl Compile {
             return Ok(graphc::emit::golden::sample(plan, 1));
         }
         let read = |(name, file): &(String, String)| {
-            let tensor = golden::read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            let tensor = input::read(&plan.graph, name, Path::new(file))?;
             Ok((name.clone(), tensor))
         };
         self.inputs.iter().map(read).collect()
@@ -100,22 +100,44 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
     Ok(kernel::parse(&text)?)
 }
 
-/// All files are written beside their places and then renamed, so that none is ever half there.
-fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()> {
+/// All files are written beside their places and then renamed, so that none is ever half there. Kernels of an earlier run that
+/// are none of this one's are removed; files that its manifest does not name are the user's.
+fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>, emitted: &Emitted) -> anyhow::Result<()> {
     let beside = |path: &Path| {
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
         PathBuf::from(name)
     };
-    for (name, bytes) in files {
-        let path = folder.join(name);
+    let stale = stale(folder, emitted);
+    let paths: Vec<(PathBuf, &[u8])> =
+        files.iter().map(|(name, bytes)| (folder.join(name), bytes.as_slice())).collect();
+    let written = paths.iter().try_for_each(|(path, bytes)| {
         std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        std::fs::write(beside(&path), bytes)?;
+        std::fs::write(beside(path), bytes)
+    });
+    if written.is_err() {
+        paths.iter().for_each(|(path, _)| _ = std::fs::remove_file(beside(path)));
     }
-    for path in files.keys().map(|name| folder.join(name)) {
-        std::fs::rename(beside(&path), path)?;
+    written?;
+    for (path, _) in &paths {
+        std::fs::rename(beside(path), path)?;
+    }
+    for path in stale {
+        std::fs::remove_file(path)?;
     }
     Ok(())
+}
+
+/// Kernels that the folder's manifest names and this run does not write. A manifest that cannot be read names none.
+fn stale(folder: &Path, emitted: &Emitted) -> Vec<PathBuf> {
+    let text = std::fs::read(folder.join("manifest.json")).unwrap_or_default();
+    let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let named = manifest["kernels"].as_array().into_iter().flatten().filter_map(|kernel| kernel["file"].as_str());
+    // A manifest is a file like others: what it names must be a plain name of a kernel, not a way out of the folder.
+    let is_kernel =
+        |name: &&str| name.ends_with(".rs") && Path::new(name).components().count() == 1 && !name.contains("..");
+    let left = named.filter(is_kernel).filter(|name| !emitted.sources.contains_key(*name));
+    left.map(|name| folder.join("kernels").join(name)).filter(|path| path.is_file()).collect()
 }
 
 fn report(emitted: &Emitted) -> anyhow::Result<()> {
