@@ -20,10 +20,18 @@ pub mod plan;
 
 pub mod emit;
 
+pub mod compose;
+
 pub mod run;
 
 pub mod edits;
 
 pub mod check;
 
+pub mod files;
+
 pub mod npy;
+
+pub mod picture;
+
+pub mod validate;

@@ -7,14 +7,14 @@ use anyhow::Context;
 use clap::Args;
 use graphc::emit::{Emission, emit};
 use graphc::golden::{Keep, run};
-use graphc::graph::ValueId;
+use graphc::graph::{Tensor, ValueId};
 use graphc::run::entry::{Entry, Tensors};
 use graphc::run::{bindings, device, texts::Texts};
-use graphc::{plan, rewrite};
+use graphc::{npy, plan, rewrite};
 use iss::sim::Options;
 use iss::target::Target;
 
-use crate::cli::{Exit, Source, complain, golden, named, say};
+use crate::cli::{Exit, Source, complain, in_folder, named, say};
 
 /// Runs each kernel on golden inputs and on those of the kernels before, and compares its outputs with golden ones.
 #[derive(Debug, Args)]
@@ -30,6 +30,9 @@ pub struct Kernels {
     /// The machine
     #[arg(long, default_value = "QC-U")]
     target: Target,
+    /// Folder with golden tensors, as `graphc golden --rewrite --all` writes them: instead of inputs
+    #[arg(long)]
+    golden: Option<PathBuf>,
     /// Kernels to run; all if none is named
     #[arg(long)]
     only: Vec<String>,
@@ -41,19 +44,25 @@ impl Kernels {
         let (graph, _) = rewrite::all(&self.source.graph()?)?;
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
-            let tensor = golden::read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            let tensor = super::golden::read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
             inputs.insert(name.clone(), tensor);
         }
-        let golden = run(&graph, &inputs, Keep::All)?;
+        let ran = if self.golden.is_none() { Some(run(&graph, &inputs, Keep::All)?) } else { None };
         let plan = plan::plan(graph, cut.as_deref())?;
         let emitted = emit(&plan, &Emission { target: self.target.clone() }).map_err(|errors| anyhow::anyhow!("{}", errors[0]))?;
         let texts = Texts::read(&emitted.sources)?;
         let mut accumulated = Tensors::new();
+        let golden = |id: ValueId| -> anyhow::Result<Tensor> {
+            match (&ran, &self.golden) {
+                (Some(ran), _) => ran.get(id).map(|tensor| Tensor::clone(tensor)).context("a golden tensor"),
+                (None, Some(folder)) => Ok(npy::read(&in_folder(folder, &plan.graph.value(id).name))?),
+                (None, None) => unreachable!("one of them is there"),
+            }
+        };
         let id = |tensor: &str| -> anyhow::Result<ValueId> { plan.graph.find(tensor).context("a tensor of the graph") };
         let expected = |tensor: &str| -> anyhow::Result<Vec<u8>> {
             let id = id(tensor)?;
-            let value = golden.get(id).context("a golden tensor")?;
-            device::to_bytes(&plan, id, value).with_context(|| format!("`{tensor}` lies in no buffer"))
+            device::to_bytes(&plan, id, &golden(id)?).with_context(|| format!("`{tensor}` lies in no buffer"))
         };
         for input in &emitted.manifest.inputs {
             accumulated.insert(input.tensor.clone(), expected(&input.tensor)?);
@@ -103,8 +112,7 @@ impl Kernels {
                 for output in &kernel.outputs {
                     let id = id(&output.tensor)?;
                     let own = device::from_bytes(&plan, id, &tensors[&output.tensor]).context("a tensor")?;
-                    let golden = golden.get(id).context("a golden tensor")?;
-                    let (n, most) = device::difference(&own, golden).context("whole numbers")?;
+                    let (n, most) = device::difference(&own, &golden(id)?).context("whole numbers")?;
                     say(&format!("    {}: {n} of {} differ, by {most} at most\n", output.tensor, own.len()))?;
                 }
             }

@@ -94,7 +94,11 @@ pub fn run(graph: &Graph, inputs: &HashMap<String, Tensor>, keep: Keep) -> Resul
     Ok(run)
 }
 
-fn set_inputs(graph: &Graph, inputs: &HashMap<String, Tensor>, run: &mut Run) -> Result<(), RunError> {
+/// Checks that these are the inputs of a network.
+///
+/// # Errors
+/// [`RunError`] if one is missing, unknown or of another type.
+pub fn check_inputs(graph: &Graph, inputs: &HashMap<String, Tensor>) -> Result<(), RunError> {
     let mut names: Vec<_> = inputs.keys().collect();
     names.sort();
     for name in names {
@@ -110,7 +114,14 @@ fn set_inputs(graph: &Graph, inputs: &HashMap<String, Tensor>, run: &mut Run) ->
             let (name, found, expected) = (value.name.clone(), tensor.ty(), value.ty.clone());
             return Err(RunError::Type { name, found, expected });
         }
-        run.values[id.index()] = Some(Arc::new(tensor.clone()));
+    }
+    Ok(())
+}
+
+fn set_inputs(graph: &Graph, inputs: &HashMap<String, Tensor>, run: &mut Run) -> Result<(), RunError> {
+    check_inputs(graph, inputs)?;
+    for &id in graph.inputs() {
+        run.values[id.index()] = inputs.get(&graph.value(id).name).cloned().map(Arc::new);
     }
     Ok(())
 }
