@@ -47,6 +47,8 @@ mod compiled;
 mod instance;
 mod ledger;
 mod parameter;
+#[doc(hidden)]
+pub mod reference;
 mod signature;
 mod source;
 
