@@ -4,6 +4,7 @@ mod check;
 mod compile;
 mod edits;
 mod files;
+mod folder;
 mod golden;
 mod input;
 mod kernels;
