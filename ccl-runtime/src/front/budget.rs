@@ -1,10 +1,12 @@
 //! Whether the buffers of a kernel and of all that it calls fit its machine. The checks at an instance see one block; here the
 //! program is linked.
 
+use std::collections::HashMap;
+
 use iss::target::Target;
 
 use super::error::FrontError;
-use crate::ir::{Block, Func, Module, OpKind, Type};
+use crate::ir::{Block, Func, Id, Module, Op, OpKind, Type, visit};
 
 /// Buffers in scope: name, bytes, file and line.
 type Live = Vec<(String, u64, String)>;
@@ -25,35 +27,49 @@ struct Meter<'m> {
 }
 
 impl Meter<'_> {
-    fn add(&mut self, name: &str, bytes: u64, place: String) {
-        self.live.push((name.to_owned(), bytes, place));
+    /// Keeps the buffers in scope if none were larger.
+    fn measure(&mut self) {
         let total = self.live.iter().map(|(_, bytes, _)| bytes).sum();
         if total > self.peak.bytes {
             self.peak = Peak { bytes: total, live: self.live.clone() };
         }
     }
 
-    /// A buffer lives to the end of its block.
+    /// A buffer that an operation makes.
+    fn buffer(&self, op: &Op) -> Option<(Id, (String, u64, String))> {
+        let dst = match op.kind {
+            OpKind::Lrm { dst, .. } if !self.on_chip => dst,
+            OpKind::Ocm { dst } if self.on_chip => dst,
+            _ => return None,
+        };
+        let bytes = match self.func.ty(dst) {
+            Type::Lrm { elem, n, ring } => (n * elem.bytes()) as u64 * ring as u64,
+            Type::Ocm(bytes) => bytes.into(),
+            _ => 0,
+        };
+        let file = self.module.files.get(op.loc.file as usize).map_or("", |file| file.as_str());
+        Some((dst, (self.func.name_of(dst).to_owned(), bytes, format!("{file}:{}", op.loc.line))))
+    }
+
+    /// A buffer of a PE lives to the last operation of its block that uses it, since what is laid out trip by trip is one block here; one
+    /// on the chip lives to the end of its block.
     fn block(&mut self, block: &Block) {
-        let n = self.live.len();
-        for op in block {
-            let of = match op.kind {
-                OpKind::Lrm { dst, .. } if !self.on_chip => Some(dst),
-                OpKind::Ocm { dst } if self.on_chip => Some(dst),
-                _ => None,
-            };
-            if let Some(dst) = of {
-                let bytes = match self.func.ty(dst) {
-                    Type::Lrm { elem, n, ring } => (n * elem.bytes()) as u64 * ring as u64,
-                    Type::Ocm(bytes) => bytes.into(),
-                    _ => 0,
-                };
-                let file = self.module.files.get(op.loc.file as usize).map_or("", |file| file.as_str());
-                self.add(self.func.name_of(dst), bytes, format!("{file}:{}", op.loc.line));
+        let outer = self.live.len();
+        let last = if self.on_chip { HashMap::new() } else { visit::last_uses(block) };
+        let mut own = Vec::new();
+        for (i, op) in block.iter().enumerate() {
+            let (made, inner) = (self.buffer(op), op.kind.blocks());
+            if made.is_some() || !inner.is_empty() {
+                own.retain(|(end, _)| *end >= i);
+                let end = |id| if self.on_chip { usize::MAX } else { last.get(&id).copied().unwrap_or(i) };
+                own.extend(made.map(|(id, buffer)| (end(id), buffer)));
+                self.live.truncate(outer);
+                self.live.extend(own.iter().map(|(_, buffer)| buffer.clone()));
+                self.measure();
             }
-            op.kind.blocks().into_iter().for_each(|inner| self.block(inner));
+            inner.into_iter().for_each(|inner| self.block(inner));
         }
-        self.live.truncate(n);
+        self.live.truncate(outer);
     }
 }
 
@@ -81,7 +97,8 @@ pub(super) fn check(module: &Module, target: &Target) -> Result<(), FrontError> 
             let mut meter = Meter { module, func, on_chip, live: Vec::new(), peak: Peak::default() };
             for param in func.params.iter().filter(|_| on_chip) {
                 if let Type::Ocm(bytes) = func.ty(param.id) {
-                    meter.add(func.name_of(param.id), bytes.into(), "a parameter".to_owned());
+                    meter.live.push((func.name_of(param.id).to_owned(), bytes.into(), "a parameter".to_owned()));
+                    meter.measure();
                 }
             }
             meter.block(&func.body);
