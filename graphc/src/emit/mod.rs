@@ -3,6 +3,7 @@
 mod calls;
 pub mod constants;
 mod convolution;
+mod decode_head;
 mod kernel;
 pub mod manifest;
 mod read;
