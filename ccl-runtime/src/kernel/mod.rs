@@ -67,5 +67,5 @@ pub use ledger::{Edit, HandWork, ledger};
 pub use parameter::{HostLayout, Parameter};
 #[doc(hidden)]
 pub use parameter::{host, native, param, write_host, write_native};
-pub use signature::{Field, Role, Signature, check_signature};
+pub use signature::{Field, Role, Signature, check_signature, signature_text};
 pub use source::{Fills, Link, Linked, Source};

@@ -44,12 +44,13 @@ impl Kernels {
         let (graph, _) = rewrite::all(&self.source.graph()?)?;
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
-            let tensor = super::golden::read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            let tensor = super::input::read(&graph, name, Path::new(file))?;
             inputs.insert(name.clone(), tensor);
         }
         let ran = if self.golden.is_none() { Some(run(&graph, &inputs, Keep::All)?) } else { None };
         let plan = plan::plan(graph, cut.as_deref())?;
-        let emitted = emit(&plan, &Emission { target: self.target.clone() }).map_err(|errors| anyhow::anyhow!("{}", errors[0]))?;
+        let emitted = emit(&plan, &Emission { target: self.target.clone() })
+            .map_err(|errors| anyhow::anyhow!("{}", errors[0]))?;
         let texts = Texts::read(&emitted.sources)?;
         let mut accumulated = Tensors::new();
         let golden = |id: ValueId| -> anyhow::Result<Tensor> {
@@ -107,7 +108,7 @@ impl Kernels {
                     ran.profile.root.peak_lrm_bytes,
                     ran.profile.root.peak_ocm_bytes,
                     entry.compile_s,
-                    ran.simulate_s,
+                    ran.simulate_s(),
                 ))?;
                 for output in &kernel.outputs {
                     let id = id(&output.tensor)?;

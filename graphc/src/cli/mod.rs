@@ -3,7 +3,10 @@
 mod check;
 mod compile;
 mod edits;
+mod files;
+mod folder;
 mod golden;
+mod input;
 mod kernels;
 mod validate;
 
