@@ -14,7 +14,8 @@
 //!    share a buffer in on-chip or external memory at the same time both only read.
 //! 6. *Rings*: an instance is acquired, then released (in) or pushed (out), as often as the walk has instances; the buffer is
 //!    touched only while an instance is held; while a flow of a ring runs, no other of its direction does.
-//! 7. *Predication*: no transfer, no wait, no neighbour move inside `where`, and no stream is read there.
+//! 7. *Predication*: no transfer but random access, which passes over disabled PEs, no wait for another one, no neighbour move inside
+//!    `where`, and no stream is read there.
 //! 8. *Budgets*, for a target: bytes of the buffers still to be used, local and on-chip, tiles and halos against the array, depth of
 //!    predicates, streams and random accesses under way.
 //!
@@ -512,7 +513,8 @@ impl<'a> Verifier<'a> {
     // ---- operations ----
 
     fn start(&mut self, flight: Flight) {
-        if self.wheres > 0 {
+        // Random access skips PEs that are disabled.
+        if self.wheres > 0 && !flight.rau {
             self.say("a transfer is started inside `where`");
         }
         self.flights.push(flight);
@@ -681,7 +683,9 @@ impl<'a> Verifier<'a> {
                     return self.say(format!("{name} is not in flight: it was waited for already"));
                 };
                 let flight = self.flights[i].clone();
-                self.no_where("a wait");
+                if !flight.rau {
+                    self.no_where("a wait");
+                }
                 if flight.block != self.block && (flight.ring.is_some() || !self.reaches(*token)) {
                     let name = self.name(*token);
                     return self.say(format!("{name} was started in another block\nhelp: wait for it there"));
