@@ -2,11 +2,13 @@
 
 mod check;
 mod compile;
+mod demo;
 mod edits;
 mod files;
 mod golden;
 mod input;
 mod kernels;
+mod progress;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +36,7 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Compile(compile::Compile),
+    Demo(demo::Demo),
     Fork(edits::Fork),
     Edits(edits::List),
     Rebase(edits::Rebase),
@@ -108,6 +111,7 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Demo(command) => command.run(),
         Command::Fork(command) => command.run(),
         Command::Edits(command) => command.run(),
         Command::Rebase(command) => command.run(),
