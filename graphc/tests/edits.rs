@@ -31,7 +31,8 @@ impl Folders {
         let (model, of, kernels) = (held.path().join("m.onnx"), held.path().join("out"), held.path().join("edits"));
         std::fs::write(&model, encoder_block(16, 2, 4, 8).model().encode_to_vec()).unwrap();
         let args = ["compile", model.to_str().unwrap(), "--out", of.to_str().unwrap()];
-        assert!(Command::new(env!("CARGO_BIN_EXE_graphc")).args(args).output().unwrap().status.success());
+        let done = Command::new(env!("CARGO_BIN_EXE_graphc")).args(args).output().unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
         Folders { _held: held, of, kernels }
     }
 

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, bail};
-use ccl_golden::compare::{Comparison, compare};
+use anyhow::{Context, anyhow};
 use clap::Args;
 use graphc::golden::{Keep, eval, run};
 use graphc::graph::{Graph, Tensor, ValueId};
+use graphc::validate::compare_tensors;
 use graphc::{npy, rewrite};
 
 use crate::cli::{Exit, Source, in_folder, input, named, say};
@@ -90,21 +90,10 @@ fn compare_nodes(graph: &Graph, folder: &Path) -> anyhow::Result<()> {
         let views: Vec<Option<&Tensor>> = inputs.iter().map(Option::as_ref).collect();
         for (tensor, &id) in eval(&node.op, &views)?.iter().zip(&node.outputs) {
             let Some(reference) = stored(id) else { continue };
-            let c = difference(tensor, &reference).with_context(|| format!("node `{}`", node.name))?;
+            let c = compare_tensors(tensor, &reference).map_err(|reason| anyhow!("node `{}`: {reason}", node.name))?;
             let (op, name) = (&node.origin.op_type, &node.name);
             say(&format!("{op} {name} {} of {} differ, by {} at most\n", c.mismatches, c.total, c.max_abs_err))?;
         }
     }
     Ok(())
-}
-
-fn difference(a: &Tensor, b: &Tensor) -> anyhow::Result<Comparison> {
-    Ok(match (a, b) {
-        (Tensor::F32(a), Tensor::F32(b)) => compare(a.view(), b.view())?,
-        (Tensor::I8(a), Tensor::I8(b)) => compare(a.view(), b.view())?,
-        (Tensor::U8(a), Tensor::U8(b)) => compare(a.view(), b.view())?,
-        (Tensor::I32(a), Tensor::I32(b)) => compare(a.view(), b.view())?,
-        (Tensor::I64(a), Tensor::I64(b)) => compare(a.view(), b.view())?,
-        _ => bail!("{} against {}", a.ty(), b.ty()),
-    })
 }

@@ -5,6 +5,7 @@ mod compile;
 mod demo;
 mod edits;
 mod files;
+mod folder;
 mod golden;
 mod input;
 mod kernels;

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use graphc::files::write_whole;
+use graphc::golden::{Keep, run};
 use graphc::graph::{Graph, Tensor};
 use graphc::import::{self, NodeReport, Options};
 use graphc::npy;
 use graphc::onnx::Model;
-use graphc::validate::{self, Golden, Named, Status, Validation, Values, compare};
+use graphc::validate::{self, Golden, Named, Status, Stepwise, Validation, Values, compare};
+
+use iss::target::Target;
 
 use crate::cli::{Exit, Source, complain, input, named, say};
 
@@ -33,6 +36,9 @@ pub struct Validate {
     /// What it is compared with
     #[arg(long, value_enum, default_value_t = Against::Ort)]
     against: Against,
+    /// The machine that is simulated
+    #[arg(long, default_value = "QC-U")]
+    target: Target,
     /// Rows of the table, worst first
     #[arg(long, default_value_t = 20)]
     rows: usize,
@@ -52,6 +58,8 @@ pub struct Validate {
 enum Of {
     /// The golden executor
     Golden,
+    /// Compiled kernels on the simulator, one for each step
+    Simulator,
 }
 
 /// What can be compared with.
@@ -82,6 +90,10 @@ impl Validate {
         let reference = self.reference(&model, &graph, &inputs)?;
         let validation = match self.of {
             Of::Golden => compare(&graph, &nodes, &Golden::run(&graph, &inputs)?, &reference),
+            Of::Simulator => {
+                let steps = Stepwise::compile(&graph, &self.target)?;
+                compare(&graph, &nodes, &steps.run(&graph, &inputs)?, &reference)
+            }
         };
         self.tell(&validation)?;
         if let Some(folder) = &self.output_dir {
@@ -122,12 +134,15 @@ impl Validate {
 
     fn reference(&self, model: &Model, graph: &Graph, inputs: &HashMap<String, Tensor>) -> anyhow::Result<Named> {
         match (self.against, self.of) {
-            (Against::Ort, _) => {
+            (Against::Ort, Of::Golden | Of::Simulator) => {
                 // What is wrong with the inputs is better said by us than by the library.
                 graphc::golden::check_inputs(graph, inputs)?;
                 ort(model, inputs)
             }
-            (Against::Golden, Of::Golden) => bail!("the golden executor is compared with itself; `--against ort` is meant"),
+            (Against::Golden, Of::Simulator) => Ok(Named::golden(graph, &run(graph, inputs, Keep::All)?)),
+            (Against::Golden, Of::Golden) => {
+                bail!("the golden executor is compared with itself; `--against ort` is meant")
+            }
         }
     }
 }
@@ -139,7 +154,9 @@ fn ort(model: &Model, inputs: &HashMap<String, Tensor>) -> anyhow::Result<Named>
 
 #[cfg(not(feature = "ort"))]
 fn ort(_: &Model, _: &HashMap<String, Tensor>) -> anyhow::Result<Named> {
-    bail!("this graphc was built without ONNX Runtime\n  help: build it with `--features ort`, and set `ORT_DYLIB_PATH` to the shared library")
+    bail!(
+        "this graphc was built without ONNX Runtime\n  help: build it with `--features ort`, and set `ORT_DYLIB_PATH` to the shared library"
+    )
 }
 
 fn write_failures(
@@ -151,7 +168,7 @@ fn write_failures(
     reference: &dyn Values,
 ) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
-    write_whole(&folder.join("errors.png"), &validate::picture(validation)?)?;
+    write_whole(&folder.join("errors.png"), &validate::picture(validation))?;
     let failing = validation.worst_first().into_iter().filter(|row| row.status == Status::Fail);
     for row in failing.take(MAX_REPRODUCERS) {
         let Some(node) = nodes.iter().find(|node| node.name == row.name) else { continue };

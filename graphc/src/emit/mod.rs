@@ -3,8 +3,10 @@
 mod calls;
 pub mod constants;
 mod convolution;
+pub mod golden;
 mod kernel;
 pub mod manifest;
+pub mod package;
 mod read;
 mod text;
 

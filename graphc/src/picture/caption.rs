@@ -8,26 +8,26 @@ const CELL: u32 = 8;
 
 /// How a text is drawn.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pen {
+pub(crate) struct Pen {
     /// Pixels of the picture for one of the font.
-    pub(super) size: u32,
+    pub(crate) size: u32,
     /// Colour.
-    pub(super) colour: [u8; 3],
+    pub(crate) colour: [u8; 3],
 }
 
 impl Pen {
     /// Height of a line.
-    pub(super) fn height(self) -> u32 {
+    pub(crate) fn height(self) -> u32 {
         CELL * self.size
     }
 
     /// Width of a text.
-    pub(super) fn width(self, text: &str) -> u32 {
+    pub(crate) fn width(self, text: &str) -> u32 {
         CELL * self.size * text.chars().count() as u32
     }
 
     /// Draws a text from its upper left corner. What leaves the picture is cut; characters that the font lacks are `?`.
-    pub(super) fn write(self, picture: &mut RgbImage, (x, y): (u32, u32), text: &str) {
+    pub(crate) fn write(self, picture: &mut RgbImage, (x, y): (u32, u32), text: &str) {
         for (i, c) in text.chars().enumerate() {
             let glyph = BASIC_LEGACY.get(c as usize).copied().unwrap_or(BASIC_LEGACY['?' as usize]);
             let left = x + i as u32 * CELL * self.size;
@@ -42,7 +42,7 @@ impl Pen {
 }
 
 /// Fills a rectangle, as far as it is within the picture.
-pub(super) fn fill(picture: &mut RgbImage, (x, y): (u32, u32), (width, height): (u32, u32), colour: [u8; 3]) {
+pub(crate) fn fill(picture: &mut RgbImage, (x, y): (u32, u32), (width, height): (u32, u32), colour: [u8; 3]) {
     for y in y..(y + height).min(picture.height()) {
         for x in x..(x + width).min(picture.width()) {
             picture.put_pixel(x, y, Rgb(colour));

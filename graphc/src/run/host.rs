@@ -113,7 +113,11 @@ pub fn from_device(plan: &Plan, tensors: &Tensors) -> Result<Vec<(String, Tensor
 }
 
 /// A value by the nodes that lead to it from given ones.
-fn evaluate(graph: &Graph, id: ValueId, given: &dyn Fn(ValueId) -> Option<Tensor>) -> Result<Tensor, HostError> {
+pub(crate) fn evaluate(
+    graph: &Graph,
+    id: ValueId,
+    given: &dyn Fn(ValueId) -> Option<Tensor>,
+) -> Result<Tensor, HostError> {
     let value = graph.value(id);
     if let Some(tensor) = value.constant.as_deref() {
         return Ok(tensor.clone());

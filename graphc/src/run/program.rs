@@ -80,12 +80,7 @@ impl Program {
     ///
     /// # Errors
     /// Texts with mistakes, groups that are no composition, kernels that do not compile.
-    pub fn compile(
-        plan: Plan,
-        emitted: Emitted,
-        composition: &Composition,
-        target: &Target,
-    ) -> Result<Self, RunError> {
+    pub fn compile(plan: Plan, emitted: Emitted, composition: &Composition, target: &Target) -> Result<Self, RunError> {
         let composed = compose(&emitted.manifest, composition, crate::emit::target_constant(target).as_str())?;
         let mut sources = emitted.sources.clone();
         sources.extend(composed.iter().map(|c| (c.entry.file.clone(), c.source.clone())));
