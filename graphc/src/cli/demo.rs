@@ -21,10 +21,8 @@ use iss::sim;
 use iss::target::Target;
 
 use crate::cli::files::put;
+use crate::cli::show::TIMELINE_EVENTS;
 use crate::cli::{Exit, input, progress, say};
-
-/// Events of each kind that a timeline keeps.
-const TIMELINE_EVENTS: usize = 20_000;
 
 /// Shows what the project does on networks that come with it.
 #[derive(Debug, Args)]

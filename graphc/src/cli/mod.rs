@@ -10,6 +10,8 @@ mod golden;
 mod input;
 mod kernels;
 mod progress;
+mod run;
+mod show;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +43,7 @@ enum Command {
     Fork(edits::Fork),
     Edits(edits::List),
     Rebase(edits::Rebase),
+    Run(run::Run),
     #[command(hide = true)]
     Golden(golden::Golden),
     #[command(hide = true)]
@@ -118,6 +121,7 @@ pub fn main() -> ExitCode {
         Command::Rebase(command) => command.run(),
         Command::Golden(command) => command.run(),
         Command::Kernels(command) => command.run(),
+        Command::Run(command) => command.run(),
         Command::Validate(command) => command.run(),
     };
     match done {
