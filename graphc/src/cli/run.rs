@@ -9,13 +9,12 @@ use graphc::compose::{Composition, Entries};
 use graphc::edits::Edits;
 use graphc::emit::{Emission, Emitted, emit};
 use graphc::plan::{self, Plan};
-use graphc::run::program::{EditsByKernel, Program, Progress};
+use graphc::run::program::{EditsByKernel, Program};
 use graphc::{npy, rewrite};
-use indicatif::{ProgressBar, ProgressStyle};
 use iss::sim::Options;
 use iss::target::Target;
 
-use crate::cli::{Exit, Source, compile, complain, files, in_folder, input, named, say};
+use crate::cli::{Exit, Source, compile, complain, files, in_folder, input, named, progress, show};
 
 /// Compiles a quantised model and runs it on the simulator, in one go
 #[derive(Debug, Args)]
@@ -31,6 +30,8 @@ pub struct Run {
     /// Where what the run cost goes, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    show: show::Show,
     #[command(flatten)]
     build: Build,
 }
@@ -67,8 +68,9 @@ impl Run {
             .with_context(|| format!("cannot make `{}`", self.output_dir.display()))?;
         let (graph, _) = rewrite::all(&graph)?;
         let Some(program) = self.build.program(graph)? else { return Ok(Exit::Refused) };
-        let bar = bar(program.emitted().manifest.kernels.len());
-        let outcome = program.run(&inputs, &Options::default(), |progress| show(&bar, &progress))?;
+        let bar = progress::bar(program.emitted().manifest.kernels.len());
+        let options = Options { timeline: self.show.timeline_events(), ..Options::default() };
+        let outcome = program.run(&inputs, &options, |progress| progress::show(&bar, &progress))?;
         bar.finish_and_clear();
         for (name, tensor) in &outcome.outputs {
             let path = in_folder(&self.output_dir, name);
@@ -77,7 +79,7 @@ impl Run {
         if let Some(path) = &self.json {
             files::put(path, outcome.report.to_json().as_bytes())?;
         }
-        summary(&outcome.report)?;
+        self.show.outcome(&outcome, &self.inputs, &self.output_dir)?;
         Ok(Exit::Done)
     }
 }
@@ -128,37 +130,4 @@ impl Build {
         };
         Ok(Composition { entries, prefetch: !self.no_prefetch })
     }
-}
-
-/// Bars are for people: none where the error stream is no terminal.
-fn bar(kernels: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}").expect("the template is one");
-    ProgressBar::new(kernels as u64).with_style(style)
-}
-
-fn show(bar: &ProgressBar, progress: &Progress) {
-    bar.set_position(progress.done as u64);
-    bar.set_message(format!("{}, {} cycles so far", progress.kernel, progress.cycles));
-}
-
-fn summary(report: &graphc::run::report::RunReport) -> anyhow::Result<()> {
-    for kernel in &report.kernels {
-        let figures = &kernel.figures;
-        let (cycles, use_of) = (figures.cycles.total, 100.0 * figures.mac_utilisation);
-        say(&format!("{:<40} {cycles:>10} cycles, MAC units {use_of:4.1} %\n", kernel.name))?;
-    }
-    for note in &report.notes {
-        say(&format!("note: {note}\n"))?;
-    }
-    let figures = &report.figures;
-    say(&format!(
-        "{} on {}: {} cycles, {:.3} ms, {} bytes on the chip, compiled in {:.2} s, simulated in {:.2} s\n",
-        report.network,
-        report.machine.product,
-        figures.cycles.total,
-        report.latency_s * 1e3,
-        figures.peak.ocm_bytes,
-        figures.wall_s.compile,
-        figures.wall_s.simulate,
-    ))
 }
