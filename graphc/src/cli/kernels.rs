@@ -49,7 +49,8 @@ impl Kernels {
         }
         let ran = if self.golden.is_none() { Some(run(&graph, &inputs, Keep::All)?) } else { None };
         let plan = plan::plan(graph, cut.as_deref())?;
-        let emitted = emit(&plan, &Emission { target: self.target.clone() }).map_err(|errors| anyhow::anyhow!("{}", errors[0]))?;
+        let emitted = emit(&plan, &Emission { target: self.target.clone() })
+            .map_err(|errors| anyhow::anyhow!("{}", errors[0]))?;
         let texts = Texts::read(&emitted.sources)?;
         let mut accumulated = Tensors::new();
         let golden = |id: ValueId| -> anyhow::Result<Tensor> {

@@ -128,7 +128,9 @@ impl Validate {
                 graphc::golden::check_inputs(graph, inputs)?;
                 ort(model, inputs)
             }
-            (Against::Golden, Of::Golden) => bail!("the golden executor is compared with itself; `--against ort` is meant"),
+            (Against::Golden, Of::Golden) => {
+                bail!("the golden executor is compared with itself; `--against ort` is meant")
+            }
         }
     }
 }
@@ -140,7 +142,9 @@ fn ort(model: &Model, inputs: &HashMap<String, Tensor>) -> anyhow::Result<Named>
 
 #[cfg(not(feature = "ort"))]
 fn ort(_: &Model, _: &HashMap<String, Tensor>) -> anyhow::Result<Named> {
-    bail!("this graphc was built without ONNX Runtime\n  help: build it with `--features ort`, and set `ORT_DYLIB_PATH` to the shared library")
+    bail!(
+        "this graphc was built without ONNX Runtime\n  help: build it with `--features ort`, and set `ORT_DYLIB_PATH` to the shared library"
+    )
 }
 
 fn write_failures(

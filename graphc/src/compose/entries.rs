@@ -87,10 +87,7 @@ impl Entries {
     }
 }
 
-fn checked(
-    groups: &[(String, Vec<String>)],
-    manifest: &Manifest,
-) -> Result<Vec<(String, Vec<usize>)>, EntriesError> {
+fn checked(groups: &[(String, Vec<String>)], manifest: &Manifest) -> Result<Vec<(String, Vec<usize>)>, EntriesError> {
     let names: Vec<&str> = manifest.kernels.iter().map(|k| k.name.as_str()).collect();
     let (mut at, mut all) = (0, Vec::new());
     for (i, (entry, kernels)) in groups.iter().enumerate() {

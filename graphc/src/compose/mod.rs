@@ -76,12 +76,12 @@ impl<'m> Part<'m> {
                 inputs.push(boundary);
             }
         }
-        let outputs: Vec<&Boundary> =
-            kernels.iter().flat_map(|k| &k.outputs).filter(|b| is_read(&b.tensor)).collect();
+        let outputs: Vec<&Boundary> = kernels.iter().flat_map(|k| &k.outputs).filter(|b| is_read(&b.tensor)).collect();
         // Kernels name their parameters each for itself.
         let mut taken: BTreeSet<String> = kernels.iter().map(|kernel| kernel.name.clone()).collect();
         taken.insert(text::CONSTANTS.to_owned());
-        let mut own = |b: &Boundary| Boundary { parameter: names::unique(b.parameter.clone(), &mut taken), ..b.clone() };
+        let mut own =
+            |b: &Boundary| Boundary { parameter: names::unique(b.parameter.clone(), &mut taken), ..b.clone() };
         let inputs = inputs.into_iter().map(&mut own).collect();
         let outputs = outputs.into_iter().map(&mut own).collect();
         Part { kernels, inputs, outputs }

@@ -93,4 +93,3 @@ pub fn difference(a: &Tensor, b: &Tensor) -> Option<(usize, i64)> {
     let differences = || a.iter().zip(&b).map(|(a, b)| (a - b).abs());
     Some((differences().filter(|&d| d > 0).count(), differences().max().unwrap_or(0)))
 }
-

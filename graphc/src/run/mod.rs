@@ -12,8 +12,7 @@ use entry::Binding;
 /// What the parameters of a kernel of a manifest stand for.
 pub fn bindings(kernel: &Kernel) -> Vec<(String, Binding)> {
     let tensors = kernel.inputs.iter().chain(&kernel.outputs);
-    let constants = kernel.constants.iter().map(|c| {
-        (c.parameter.clone(), Binding::Constants { offset: c.offset, bytes: c.bytes })
-    });
+    let constants =
+        kernel.constants.iter().map(|c| (c.parameter.clone(), Binding::Constants { offset: c.offset, bytes: c.bytes }));
     tensors.map(|b| (b.parameter.clone(), Binding::Tensor(b.tensor.clone()))).chain(constants).collect()
 }

@@ -97,8 +97,12 @@ impl Context<'_> {
             value.constant.clone().or_else(|| self.reference.tensor(&value.name))
         };
         let (plain, zeros) = match op {
-            Op::QLinearConv { conv, x, w, .. } => (Op::ConvInteger(conv.clone()), [(x.dtype, vec![x.zero]), (w.dtype, w.zeros.clone())]),
-            Op::QLinearMatMul { a, b, .. } => (Op::MatMulInteger, [(a.dtype, vec![a.zero]), (b.dtype, b.zeros.clone())]),
+            Op::QLinearConv { conv, x, w, .. } => {
+                (Op::ConvInteger(conv.clone()), [(x.dtype, vec![x.zero]), (w.dtype, w.zeros.clone())])
+            }
+            Op::QLinearMatMul { a, b, .. } => {
+                (Op::MatMulInteger, [(a.dtype, vec![a.zero]), (b.dtype, b.zeros.clone())])
+            }
             _ => return None,
         };
         let zeros = zeros.map(|(dtype, list)| Tensor::from_i32(dtype, &list));
@@ -141,7 +145,9 @@ impl Row {
     fn new(tensor: &str, got: &Tensor, expected: &Tensor, bar: Bar) -> Self {
         let c = match compare_tensors(got, expected) {
             Ok(c) => c,
-            Err(reason) => return Row { expected: Some((expected.dtype(), expected.len())), ..Row::missing(tensor, reason) },
+            Err(reason) => {
+                return Row { expected: Some((expected.dtype(), expected.len())), ..Row::missing(tensor, reason) };
+            }
         };
         let first = c.first.as_ref().map(|index| Difference {
             index: index.clone(),
@@ -206,9 +212,7 @@ pub fn compare_tensors(got: &Tensor, expected: &Tensor) -> Result<Comparison, St
         (Tensor::U8(a), Tensor::U8(b)) => compare_arrays(a.view(), b.view()),
         (Tensor::I32(a), Tensor::I32(b)) => compare_arrays(a.view(), b.view()),
         (Tensor::I64(a), Tensor::I64(b)) => compare_arrays(a.view(), b.view()),
-        (Tensor::Bool(a), Tensor::Bool(b)) => {
-            compare_arrays(a.mapv(u8::from).view(), b.mapv(u8::from).view())
-        }
+        (Tensor::Bool(a), Tensor::Bool(b)) => compare_arrays(a.mapv(u8::from).view(), b.mapv(u8::from).view()),
         _ => return Err(unlike()),
     };
     compared.map_err(|_| unlike())

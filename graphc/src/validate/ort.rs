@@ -25,7 +25,9 @@ pub const LIBRARY_VARIABLE: &str = "ORT_DYLIB_PATH";
 #[non_exhaustive]
 pub enum OrtError {
     /// Nobody says where the library is.
-    #[error("ONNX Runtime's shared library is not known\n  help: set `{LIBRARY_VARIABLE}` to its path; the wheel `onnxruntime` has it as `onnxruntime/capi/libonnxruntime.so.*`")]
+    #[error(
+        "ONNX Runtime's shared library is not known\n  help: set `{LIBRARY_VARIABLE}` to its path; the wheel `onnxruntime` has it as `onnxruntime/capi/libonnxruntime.so.*`"
+    )]
     NoLibrary,
     /// The library cannot be loaded.
     #[error("ONNX Runtime's shared library `{path}` (from `{LIBRARY_VARIABLE}`): {reason}")]
@@ -111,7 +113,9 @@ impl Runtime {
 }
 
 fn value(tensor: &Tensor) -> Result<DynValue, OrtError> {
-    fn of<T: PrimitiveTensorElementType + std::fmt::Debug + Clone + 'static>(array: &ArrayD<T>) -> Result<DynValue, OrtError> {
+    fn of<T: PrimitiveTensorElementType + std::fmt::Debug + Clone + 'static>(
+        array: &ArrayD<T>,
+    ) -> Result<DynValue, OrtError> {
         let elements: Vec<T> = array.iter().cloned().collect();
         Ok(ort::value::Tensor::from_array((array.shape().to_vec(), elements))?.into_dyn())
     }

@@ -151,7 +151,9 @@ impl Validation {
         let mut text = format!("{} against {}, worst first\n", self.of, self.against);
         let rows = self.worst_first();
         let shown = &rows[..n_rows.min(rows.len())];
-        let wide = |width: fn(&NodeResult) -> usize, least: usize| shown.iter().map(|r| width(r)).max().unwrap_or(0).max(least);
+        let wide = |width: fn(&NodeResult) -> usize, least: usize| {
+            shown.iter().map(|r| width(r)).max().unwrap_or(0).max(least)
+        };
         let (name, op) = (wide(|r| r.name.chars().count().min(48), 4), wide(|r| r.op.chars().count(), 8));
         let _ = writeln!(
             text,
@@ -172,7 +174,8 @@ impl NodeResult {
     fn line(&self, name: usize, op: usize) -> String {
         let status = if self.status == Status::Pass { "ok" } else { "FAIL" };
         let dtype = self.dtype.map_or("-".to_owned(), |dtype| dtype.to_string());
-        let isolated = self.isolated.as_ref().map_or("-".to_owned(), |c| format!("{} {:>9}", c.mismatches, number(c.max_abs_err)));
+        let isolated =
+            self.isolated.as_ref().map_or("-".to_owned(), |c| format!("{} {:>9}", c.mismatches, number(c.max_abs_err)));
         let accumulated = self.accumulated.as_ref().map_or("-".to_owned(), |c| {
             let psnr = c.psnr_db.map_or("equal".to_owned(), |psnr| format!("{psnr:.1}"));
             format!("{} {:>9} {psnr:>8}", c.mismatches, number(c.max_abs_err))
@@ -195,7 +198,8 @@ impl NodeResult {
 impl Difference {
     fn text(&self, tensor: &str) -> String {
         let value = |v: Option<f64>| v.map_or("nothing".to_owned(), |v| v.to_string());
-        let mut text = format!("first at {:?} of `{tensor}`: {}, expected {}", self.index, value(self.got), value(self.expected));
+        let mut text =
+            format!("first at {:?} of `{tensor}`: {}, expected {}", self.index, value(self.got), value(self.expected));
         if let Some(accumulator) = self.accumulator {
             let _ = write!(text, ", accumulator {accumulator}");
         }

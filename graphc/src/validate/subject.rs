@@ -88,7 +88,8 @@ impl Values for Golden<'_> {
 impl Subject for Golden<'_> {
     fn units(&self) -> Vec<Unit> {
         let name = |id: &ValueId| self.graph.value(*id).name.clone();
-        let unit = |node: &Node| Unit { nodes: vec![node.name.clone()], outputs: node.outputs.iter().map(name).collect() };
+        let unit =
+            |node: &Node| Unit { nodes: vec![node.name.clone()], outputs: node.outputs.iter().map(name).collect() };
         self.graph.nodes().iter().map(unit).collect()
     }
 

@@ -6,11 +6,11 @@ pub mod small;
 use graphc::graph::{Graph, Tensor};
 use graphc::import::{Import, Options, import};
 use graphc::onnx::Model;
-pub use graphc::onnx::tensor::proto as tensor_proto;
 use graphc::onnx::proto::{
-    AttributeProto, DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
-    TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, attribute_kind, data_type,
+    AttributeProto, DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto, attribute_kind, data_type,
 };
+pub use graphc::onnx::tensor::proto as tensor_proto;
 
 /// A network in the making.
 #[derive(Debug, Clone)]
