@@ -310,10 +310,11 @@ fn dense_of(
     // Few tokens lie on the first rows of the array.
     let grid = (n.div_ceil(cx.array.1).clamp(1, cx.array.0), cx.array.1);
     let generics = [n, k, parts.outputs, grid.0, grid.1];
+    let is_fused = parts.outputs.is_multiple_of(4) && parts.is_symmetric();
     let weights = text.constant(&format!("{}_weights", y.name), parts.weights);
     let matmul = format!("{NN}::matmul");
     match (parts.scales, parts.residual.zip(skip)) {
-        ((sum, Some(bias)), Some((residual, skip))) if parts.outputs.is_multiple_of(4) && parts.is_symmetric() => {
+        ((sum, Some(bias)), Some((residual, skip))) if is_fused => {
             let args = [x.read(&from), weights, skip.read(&to), y.write(&to), pair((sum, bias))?, pair(residual)?];
             text.call(&format!("{matmul}::dense_bias_residual"), &generics, &args);
         }
