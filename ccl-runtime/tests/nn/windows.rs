@@ -122,7 +122,10 @@ fn convolutions() {
         }
         let zero = [("zero_point", 5.into())];
         agree(&CONV_TAPS, &[&walk(2, [1, 1], [1, 1])[..], &zero].concat(), INTEGER);
-        agree(&STEM, &[("pad", list([1, 1])), ("scale", scale(ratio)), ("zero_point", 5.into())], INTEGER);
+        for zeros in [[0, 5], [-14, 5]] {
+            let given = [("pad", list([1, 1])), ("scale", scale(ratio)), ("zero_points", list(zeros))];
+            agree(&STEM, &given, INTEGER);
+        }
         agree(&PATCHES, &[("scale", scale(ratio)), ("zero_point", (-9).into())], INTEGER);
     }
 }

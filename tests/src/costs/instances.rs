@@ -159,7 +159,8 @@ fn products() -> Vec<Case> {
         ("table", words(&tables::exponentials(0.05, 22))),
         ("scales", scales([0.000913477, 0.002134719])),
         ("steps", bits(127.0, 22)),
-        ("zero_points", list([0, 0])),
+        ("inputs", list([0; 3])),
+        ("zero_points", list([0; 3])),
     ];
     vec![
         case(("pointwise", &POINTWISE), scaled(PLAIN, 3), (OUTPUT, 128, 256), 7.0),
@@ -211,7 +212,7 @@ fn windows() -> Vec<Case> {
     vec![
         case(
             ("convolution by patches of 4x4", &STEM),
-            with(scaled(PLAIN, 3), vec![("pad", list([1, 1]))]),
+            vec![("scale", scale(PLAIN)), ("zero_points", list([0, 3])), ("pad", list([1, 1]))],
             (OUTPUT, 32, 384),
             7.0,
         ),
