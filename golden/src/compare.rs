@@ -21,6 +21,8 @@ pub struct Comparison {
     pub rmse: f64,
     /// `max - min` of the reference: the peak of [`Self::psnr_float`].
     pub range: f64,
+    /// Largest magnitude of a finite element of the reference.
+    pub largest: f64,
 }
 
 impl Comparison {
@@ -84,11 +86,15 @@ pub fn compare<T: Measure>(got: ArrayViewD<T>, reference: ArrayViewD<T>) -> Resu
         max_err_index: None,
         rmse: 0.0,
         range: 0.0,
+        largest: 0.0,
     };
     let (mut squares, mut low, mut high) = (0.0, f64::INFINITY, f64::NEG_INFINITY);
     for ((index, &a), &b) in got.indexed_iter().zip(reference) {
         let (x, y) = (a.to_f64(), b.to_f64());
         (low, high) = (low.min(y), high.max(y));
+        if y.is_finite() {
+            result.largest = result.largest.max(y.abs());
+        }
         if a == b || (x.is_nan() && y.is_nan()) {
             continue;
         }
@@ -123,7 +129,7 @@ mod tests {
         assert_eq!((c.first.clone(), c.max_err_index.clone()), (Some(vec![0, 1]), Some(vec![1, 1])));
         assert!((c.rmse - 2.5_f64.sqrt()).abs() < 1e-15);
         assert!((c.psnr_int8() - 10.0 * (255.0 * 255.0 / 2.5_f64).log10()).abs() < 1e-12);
-        assert_eq!(c.range, 3.0);
+        assert_eq!((c.range, c.largest), (3.0, 4.0));
         assert!(c.within(2, 3.0) && !c.within(3, 3.0) && !c.within(2, 2.0));
     }
 

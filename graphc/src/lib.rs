@@ -20,6 +20,22 @@ pub mod plan;
 
 pub mod emit;
 
+pub mod compose;
+
+pub mod run;
+
+pub mod edits;
+
+pub mod picture;
+
+pub mod report;
+
+pub mod demo;
+
 pub mod check;
 
+pub mod files;
+
 pub mod npy;
+
+pub mod validate;

@@ -2,12 +2,12 @@
 //!
 //! The format is a short Python literal and the elements; crates for it bring a grammar of Python and a build of C.
 
-use std::io::Write;
 use std::path::Path;
 
 use half::f16;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 
+use crate::files::write_whole;
 use crate::graph::{DType, MAX_ELEMENTS, MAX_RANK, Tensor};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -149,26 +149,22 @@ pub fn encode(tensor: &Tensor) -> Vec<u8> {
     bytes.extend([1, 0]);
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.as_bytes());
-    match tensor {
-        Tensor::Bool(a) => bytes.extend(a.iter().map(|&v| u8::from(v))),
-        Tensor::F32(a) => a.iter().for_each(|v| bytes.extend(v.to_le_bytes())),
-        Tensor::I8(a) => a.iter().for_each(|v| bytes.extend(v.to_le_bytes())),
-        Tensor::U8(a) => bytes.extend(a.iter()),
-        Tensor::I32(a) => a.iter().for_each(|v| bytes.extend(v.to_le_bytes())),
-        Tensor::I64(a) => a.iter().for_each(|v| bytes.extend(v.to_le_bytes())),
-    }
+    bytes.extend(tensor.to_le_bytes());
     bytes
 }
 
-/// Writes a file: beside its place first, so that what was there is not half overwritten.
+/// Writes a file, whole or not at all.
 ///
 /// # Errors
 /// [`NpyError::Io`].
 pub fn write(path: &Path, tensor: &Tensor) -> Result<(), NpyError> {
-    let beside = path.with_extension("npy.part");
-    let mut file = std::fs::File::create(&beside)?;
-    file.write_all(&encode(tensor))?;
-    Ok(std::fs::rename(&beside, path)?)
+    Ok(write_whole(path, &encode(tensor))?)
+}
+
+/// A tensor's name as the name of a file: characters outside letters, digits, `.`, `_` and `-` become `_`.
+pub fn file_stem(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    name.chars().map(plain).collect()
 }
 
 #[cfg(test)]

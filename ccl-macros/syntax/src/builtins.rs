@@ -261,8 +261,13 @@ builtins! {
         Method "Ocm<T, L>" space_to_depth = "space_to_depth::<S>() -> Ocm<T, M>";
         /// The inverse of `space_to_depth`.
         Method "Ocm<T, L>" depth_to_space = "depth_to_space::<S>() -> Ocm<T, M>";
-        /// The same bytes in another layout of the same size.
+        /// The same bytes in another layout of the same size. After `channels(first)` those from that channel on, as many as the layout
+        /// has: `x.channels(32).view::<Tokens<512, 32>>()` is a head of an attention. Packed channels begin and end at words.
         Method "Ocm<T, L>" view = "view::<L>() -> Ocm<T, L>";
+        /// The tensor of this element type and layout that begins at a byte, a multiple of 16: a kernel's constants come as one blob.
+        Method "Ocm<i8, Vector<N>>" part = "part::<T, L>(byte: usize) -> Ocm<T, L>";
+        /// The same of a blob in external memory: `prefetch(&blob.part::<i8, Vector<512>>(byte), &mut here)`.
+        Method "Ext<i8, Vector<N>>" part = "part::<T, L>(byte: usize) -> Ext<T, L>";
         /// Tokens `first..first + n`.
         Method "Ocm<T, L>" tokens = "tokens(first: usize, n: usize) -> Ocm<T, M>";
         /// Elements `first..first + N` of every PE.

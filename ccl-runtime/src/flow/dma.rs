@@ -1,5 +1,6 @@
 //! External memory.
 
+use crate::tensor::view::View;
 use crate::tensor::{Ext, Ocm, store};
 use crate::value::Elem;
 
@@ -13,15 +14,20 @@ impl Token {
     pub fn wait(self) {}
 }
 
+/// Copies a view to another of the same layout.
+pub(crate) fn copy(from: &View, to: &View) {
+    store::copy((from.tensor, from.bytes()), (to.tensor, to.bytes()));
+}
+
 /// Starts a copy from external to on-chip memory.
 pub fn prefetch<T: Elem, L>(from: &Ext<T, L>, to: &mut Ocm<T, L>) -> Token {
-    store::copy(from.view_ref().tensor, to.view_ref().tensor);
+    copy(from.view_ref(), to.view_ref());
     Token(())
 }
 
 /// Starts a copy from on-chip to external memory.
 pub fn write_back<T: Elem, L>(from: &Ocm<T, L>, to: &mut Ext<T, L>) -> Token {
-    store::copy(from.view_ref().tensor, to.view_ref().tensor);
+    copy(from.view_ref(), to.view_ref());
     Token(())
 }
 

@@ -4,7 +4,7 @@
 //! is in flight makes both the same. Flows, streams and neighbour shifts take no notice of masks (the front end refuses them under a
 //! condition of each PE); random access does, as the machine's.
 
-mod dma;
+pub(crate) mod dma;
 mod random;
 mod stream;
 mod tile;

@@ -25,6 +25,7 @@ impl<T: Elem, L> Ocm<T, L> {
     pub fn gather(&self, index: Q<i32>) -> Flow<(Q<T>, Q<bool>)> {
         let (view, limit) = (self.view_ref(), n_elements(self.view_ref()));
         let (value, valid) = store::read(view.tensor, |bytes| {
+            let bytes = &bytes[view.bytes()];
             state::with(|s| {
                 let (mut value, mut valid) = (s.buffer::<T::Lane>(), s.buffer::<bool>());
                 value.lanes.fill(T::Lane::default());
@@ -50,6 +51,7 @@ impl<T: Elem, L> Ocm<T, L> {
     pub fn scatter(&self, index: Q<i32>, value: Q<T>) -> Token {
         let (view, limit) = (self.view_ref(), n_elements(self.view_ref()));
         store::write(view.tensor, |bytes| {
+            let bytes = &mut bytes[view.bytes()];
             state::with(|s| {
                 let (index, value): (&[i32], &[T::Lane]) = (s.lanes(index.handle()), s.lanes(value.handle()));
                 let mask = s.masks.last().map(|mask| &mask.lanes);

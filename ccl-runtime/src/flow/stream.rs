@@ -1,12 +1,13 @@
 //! Broadcast streams: the same bytes to every PE, in the order consumed.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use crate::native::state::Tag;
 use crate::native::{Cause, Lane};
 use crate::tensor::mac::Taken;
-use crate::tensor::view::{Kind, Order, View};
+use crate::tensor::view::{Kind, Order, PART_ALIGN, View};
 use crate::tensor::{Acc, Lrm, Ocm, store, store::TensorId};
 use crate::value::{Elem, Q, splat};
 
@@ -15,9 +16,9 @@ struct Progress {
     tensor: TensorId,
     /// Bytes of a weight.
     elem: usize,
-    /// Bytes of the tensor.
-    len: usize,
-    /// Byte that comes next.
+    /// Of the tensor's bytes those that are broadcast.
+    bytes: Range<usize>,
+    /// Of them the one that comes next.
     at: usize,
     /// Of weights in stream order.
     ordered: Option<Ordered>,
@@ -51,23 +52,29 @@ pub fn broadcast<T: Elem, L>(tensor: &Ocm<T, L>) -> Broadcast {
         Cause::Layout { layout: "a part of a tensor", wanted: "order in which it could be broadcast" }.raise();
     }
     let ordered = Ordered::of(view);
-    let len = store::read(view.tensor, <[u8]>::len);
-    Broadcast(Rc::new(RefCell::new(Progress { tensor: view.tensor, elem: view.elem, len, at: 0, ordered })))
+    let bytes = view.bytes();
+    if !bytes.start.is_multiple_of(PART_ALIGN) {
+        Cause::NoMultiple { what: "the first byte of a broadcast", extent: bytes.start, by: PART_ALIGN }.raise();
+    }
+    Broadcast(Rc::new(RefCell::new(Progress { tensor: view.tensor, elem: view.elem, bytes, at: 0, ordered })))
 }
 
 impl Progress {
     /// Takes the next `n` bytes.
     #[track_caller]
     fn bytes(&mut self, n: usize) -> Vec<u8> {
-        let at = self.at;
-        if at + n > self.len {
-            Cause::StreamEnd { at, wanted: n, len: self.len }.raise();
+        let (at, len) = (self.at, self.bytes.len());
+        if at + n > len {
+            Cause::StreamEnd { at, wanted: n, len }.raise();
         }
         self.at += n;
         let strided = self.ordered.filter(|ordered| ordered.tokens.is_some());
-        store::read(self.tensor, |bytes| match strided {
-            Some(ordered) => (at..at + n).map(|at| bytes[ordered.address(at)]).collect(),
-            None => bytes[at..at + n].to_vec(),
+        store::read(self.tensor, |bytes| {
+            let bytes = &bytes[self.bytes.clone()];
+            match strided {
+                Some(ordered) => (at..at + n).map(|at| bytes[ordered.address(at)]).collect(),
+                None => bytes[at..at + n].to_vec(),
+            }
         })
     }
 

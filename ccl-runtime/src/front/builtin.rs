@@ -9,7 +9,6 @@ use super::error::R;
 use super::value::{Acc, Affine, Lrm, Pe, Place, Scalar, ScalarTy, Tile, Val, View, ViewStep, Walk};
 use crate::ir::{AluOp, Dst, ElemRef, Index, OpKind, SVal, Src};
 use crate::kernel::ElemType;
-use crate::tensor::Kind;
 use crate::value::{Overflow, Rounding, Scale};
 
 impl<'p> Cx<'p> {
@@ -583,7 +582,7 @@ impl<'p> Cx<'p> {
                 }
                 let buf = self.b.value("ocm", crate::ir::Type::Ocm(bytes as u32));
                 self.push(OpKind::Ocm { dst: buf });
-                Ok(Val::Tensor(View { buf, kind, elem, is_external: false, whole: dims, dims, steps: Vec::new() }))
+                Ok(Val::Tensor(View::whole(buf, elem, layout, false)))
             }
             (owner, name) => self.fail(format!("`{owner}::{name}` here"), ""),
         }
@@ -795,15 +794,19 @@ impl<'p> Cx<'p> {
                 Val::Tensor(self.view_step(view, step)?)
             }
             "view" => {
-                let (kind, dims) = match generics.first() {
+                let layout = match generics.first() {
                     Some(arg) => self.layout_ty(arg)?,
                     None => return self.fail("a view without its layout", "write `x.view::<Planar<C, H, W>>()`"),
                 };
-                let size = |kind: Kind, dims| kind.size_bytes(dims, view.elem.bytes());
-                if !view.steps.is_empty() || size(kind, dims) != size(view.kind, view.whole) {
-                    return self.fail("a view of a part of a tensor, or of another size", "view whole tensors");
-                }
-                Val::Tensor(View { kind, whole: dims, dims, ..view.clone() })
+                Val::Tensor(self.seen_as(view, layout)?)
+            }
+            "part" => {
+                let (elem, layout) = match generics {
+                    [elem, layout] => (self.elem_ty(elem)?, self.layout_ty(layout)?),
+                    _ => return self.fail("a part without its type", "write `x.part::<i32, Vector<N>>(byte)`"),
+                };
+                let byte = self.arg_sum(args, 0)?;
+                Val::Tensor(self.part_of(view, &byte, elem, layout)?)
             }
             "tokens" => {
                 let (first, n) = (self.arg_usize(args, 0)?, self.arg_usize(args, 1)?);

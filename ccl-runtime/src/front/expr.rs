@@ -331,6 +331,13 @@ impl<'p> Cx<'p> {
     }
 
     fn reference(&mut self, mutable: bool, target: &'p Expr) -> R<Val> {
+        // A view is lent as it is made.
+        if let (true, ExprKind::Method { .. }) = (mutable, &target.kind) {
+            return match self.expr(target)? {
+                val @ Val::Tensor(_) => Ok(val),
+                other => self.wrong("a place, or a view of a tensor,", &other),
+            };
+        }
         if mutable {
             let place = self.place(target)?;
             if let PlaceRef::Slot(slot) = &place {

@@ -196,7 +196,7 @@ impl<'p> Cx<'p> {
                 let path = path.clone();
                 tensors.push(IrTensor { name: name.to_owned(), param: param.to_owned(), path, ty: *ty });
                 let (kind, dims, elem) = (ty.layout.kind, ty.layout.dims, ty.elem);
-                Val::Tensor(View { buf, kind, elem, is_external: external, whole: dims, dims, steps: Vec::new() })
+                Val::Tensor(View::whole(buf, elem, (kind, dims), external))
             }
             ParamType::Scale => match argument {
                 Some(Argument::Scale(scale)) => Val::Scale(*scale),

@@ -103,7 +103,7 @@ impl Cx<'_> {
         Geometry {
             unit: Elem::I8,
             per_unit: 1,
-            at: Affine::number(flat.origin as i64),
+            at: view.at.add(flat.origin as i64),
             height: height * scale,
             width: width * scale,
             pitch: w * bytes,
@@ -158,7 +158,7 @@ impl Cx<'_> {
         // Single elements of words: the tensor is as many times wider, and PEs are as many columns apart.
         g.unit = self.unit_of(bytes)?;
         let lane = self.lane_of(&channel, pack)?;
-        g.at = Affine::number(flat.origin as i64).plus(&self.plane_of(&channel, pack, g.plane)?);
+        g.at = view.at.add(flat.origin as i64).plus(&self.plane_of(&channel, pack, g.plane)?);
         g.x0 = g.x0.times(pack as i64).plus(&lane);
         (g.width, g.col_step) = (g.width * pack, g.col_step * pack);
         if lane.range.hi as usize + n <= pack {

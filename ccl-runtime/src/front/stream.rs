@@ -7,7 +7,7 @@ use super::pe::stored;
 use super::value::{Affine, Lrm, Pe, Place, Val, View};
 use crate::ir::{self, Elem, Id, OpKind, SVal, Src, Type};
 use crate::kernel::ElemType;
-use crate::tensor::{Kind, Order};
+use crate::tensor::{Kind, Order, PART_ALIGN};
 
 /// Weights in an order: biases, then weights, for the outputs of a step.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,8 @@ pub(super) struct Stream {
     /// The stream of the IR, once something is read.
     pub id: Option<Id>,
     buf: Id,
+    /// Byte of the buffer with which the tensor begins.
+    origin: u64,
     /// Byte of the tensor that the stream of the IR begins with, and bytes of it that are passed over.
     start: u64,
     lead: u64,
@@ -63,6 +65,14 @@ impl Cx<'_> {
         if view.is_external {
             return self.fail("external memory is not broadcast", "`prefetch` it into an `Ocm` first");
         }
+        // Where it is a sum over a loop's variable, the loop is laid out.
+        let origin = self.sum_known(&view.at)? as u64;
+        if !origin.is_multiple_of(PART_ALIGN as u64) {
+            return self.fail(
+                format!("a broadcast that begins at no multiple of {PART_ALIGN} bytes"),
+                "take channels whose planes are multiples of 16 bytes, or copy them to a tensor of their own",
+            );
+        }
         self.land_tensor(view.buf)?;
         let elem = view.elem.bytes() as u64;
         let ordered = match view.kind {
@@ -75,12 +85,13 @@ impl Cx<'_> {
         };
         let place = (self.frame().unit, self.span.start.line, self.span.start.col);
         let biased = ordered.is_none_or(|o| o.biases == 0) || self.learnt.biased.contains(&place);
-        let (depth, len) = (self.b.depth(), view.kind.size_bytes(view.whole, elem as usize) as u64);
+        let (depth, len) = (self.b.depth(), view.bytes() as u64);
         let (id, buf, over) = (None, view.buf, false);
         let (start, lead, last, at, popped) = (0, 0, 0, 0, 0);
         self.streams.push(Stream {
             id,
             buf,
+            origin,
             start,
             lead,
             last,
@@ -386,7 +397,7 @@ impl Cx<'_> {
         }
         let words = stream.popped.div_ceil(4);
         let mut entries = words.div_ceil(4);
-        let (mut at, mut n0, mut n1, mut step0, mut step1) = (stream.start, entries, 1, 16, 0);
+        let (mut at, mut n0, mut n1, mut step0, mut step1) = (stream.origin + stream.start, entries, 1, 16, 0);
         if let (Some(ordered), false) = (stream.ordered, stream.biased) {
             let per_group = ordered.weights / 16;
             n1 = entries.div_ceil(per_group.max(1)).max(1);

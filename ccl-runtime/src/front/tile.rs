@@ -7,7 +7,7 @@ use super::error::R;
 use super::value::{Affine, Layout, Pe, Scalar, ScalarTy, Tile, Val, View, ViewStep, Walk};
 use crate::ir::{self, SVal, Src};
 use crate::kernel::ElemType;
-use crate::tensor::Kind;
+use crate::tensor::{Kind, PART_ALIGN};
 
 impl Layout {
     /// PEs that a tensor of `h` x `w` takes.
@@ -56,6 +56,56 @@ impl Cx<'_> {
         };
         view.steps.push(step);
         Ok(view)
+    }
+
+    /// The same bytes in another layout; behind `channels` those from the first channel on, as many as the layout has.
+    pub(super) fn seen_as(&self, view: &View, (kind, dims): (Kind, [usize; 3])) -> R<View> {
+        let (bytes, pack) = (view.elem.bytes(), view.kind.pack(view.elem.bytes()));
+        let mut channel = Affine::number(0);
+        for step in &view.steps {
+            let ViewStep::Channels(first) = step else {
+                return self.fail("another layout of a part of a tensor", "view whole tensors, or channels of one");
+            };
+            channel = channel.plus(first);
+        }
+        if !channel.multiple_of(pack) {
+            return self.fail(
+                format!("a view from within a word of {pack} channels on"),
+                &format!("begin at a multiple of {pack} channels"),
+            );
+        }
+        let skipped = channel.times((view.whole[1] * view.whole[2] * bytes) as i64);
+        let (has, wants) = (view.bytes(), kind.size_bytes(dims, bytes));
+        let left = (has as i64).saturating_sub(skipped.range.hi).max(0) as usize;
+        if wants > left || (view.steps.is_empty() && wants < left) {
+            return self.fail(format!("a view of {wants} bytes over {left}"), "view as many bytes as there are");
+        }
+        if wants < has && !dims[0].is_multiple_of(kind.pack(bytes)) {
+            return self.fail(
+                format!("a view of {} channels, whose last word others share", dims[0]),
+                "view whole words of channels",
+            );
+        }
+        let at = view.at.plus(&skipped);
+        Ok(View { kind, at, whole: dims, dims, steps: Vec::new(), ..view.clone() })
+    }
+
+    /// `x.part::<T, L>(byte)`.
+    pub(super) fn part_of(&self, view: &View, byte: &Affine, elem: ElemType, of: (Kind, [usize; 3])) -> R<View> {
+        if !view.steps.is_empty() || (view.kind, view.elem) != (Kind::Vector, ElemType::I8) {
+            return self.fail("a part, by bytes, of another tensor than a vector of `i8`", "declare the blob as one");
+        }
+        let at = view.at.plus(byte);
+        if !at.multiple_of(PART_ALIGN) {
+            return self
+                .fail(format!("a part that begins at no multiple of {PART_ALIGN} bytes"), "fill up the part before");
+        }
+        let (has, wants) = (view.bytes(), of.0.size_bytes(of.1, elem.bytes()));
+        if byte.range.lo < 0 || byte.range.hi.saturating_add_unsigned(wants as u64) > has as i64 {
+            let message = format!("a part of {wants} bytes from byte {} on, of {has}", byte.range.hi);
+            return self.fail(message, "");
+        }
+        Ok(View { at, ..View::whole(view.buf, elem, of, view.is_external) })
     }
 
     pub(super) fn view_roi(&self, view: &View, [y, x, height, width]: [usize; 4]) -> R<View> {

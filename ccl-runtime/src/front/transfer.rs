@@ -5,7 +5,7 @@ use super::error::{R, Stop};
 use super::geometry::{Extent, Geometry};
 use super::pe::stored;
 use super::value::{Affine, Flight, Lrm, Pe, Place, Rows, Tile, Val, View};
-use crate::ir::{ElemRef, Id, Index, OpKind, SVal, Src, Type, Walk};
+use crate::ir::{ElemRef, Id, Index, OpKind, Src, Type, Walk};
 use crate::kernel::ElemType;
 use crate::tensor::Kind;
 
@@ -74,6 +74,10 @@ impl Cx<'_> {
     /// Waits for what a block has started.
     pub(super) fn land_block(&mut self, depth: usize) -> R<()> {
         self.land_all(|f| f.depth == depth)
+    }
+    /// Waits for the random access under way, before a block that may start another one or read what it brings.
+    pub(super) fn land_random(&mut self) -> R<()> {
+        self.land_all(|f| f.is_random)
     }
     /// `drain()`.
     pub(super) fn drain(&mut self) -> R<()> {
@@ -404,23 +408,23 @@ impl Cx<'_> {
     /// `prefetch(from, to)`, `write_back(from, to)`.
     pub(super) fn dma(&mut self, out: bool, ocm: &View, ext: &View) -> R<Val> {
         self.no_mask("a transfer")?;
-        let size = |v: &View| v.kind.size_bytes(v.whole, v.elem.bytes());
-        if !ocm.steps.is_empty() || !ext.steps.is_empty() || size(ocm) != size(ext) {
+        if !ocm.steps.is_empty() || !ext.steps.is_empty() || ocm.bytes() != ext.bytes() {
             return self.fail("DMA of a part of a tensor, or of tensors of unlike sizes", "copy whole tensors");
         }
         self.land_users(ocm.buf)?;
         self.land_users(ext.buf)?;
         let token = self.b.value("dma", Type::Token);
+        let (ocm_at, ext_at) = (self.sval(&ocm.at), self.sval(&ext.at));
         self.push(OpKind::Dma {
             out,
             dst: token,
             ocm: ocm.buf,
-            ocm_at: SVal::Imm(0),
+            ocm_at,
             ocm_pitch: 0,
             ext: ext.buf,
-            ext_at: SVal::Imm(0),
+            ext_at,
             ext_pitch: 0,
-            bytes: size(ocm) as u32,
+            bytes: ocm.bytes() as u32,
             rows: 1,
         });
         let (depth, tensors) = (self.b.depth(), vec![(ocm.buf, !out), (ext.buf, out)]);
@@ -431,7 +435,6 @@ impl Cx<'_> {
 
     /// `x.gather(index)`, `y.scatter(index, value)`.
     pub(super) fn random(&mut self, view: &View, index: Pe, value: Option<Pe>) -> R<Val> {
-        self.no_mask("random access")?;
         if !view.steps.is_empty() || view.is_external || matches!(view.kind, Kind::Stream(_)) {
             return self.fail(
                 "random access to a part of a tensor, a stream or external memory",
@@ -458,11 +461,12 @@ impl Cx<'_> {
             }
         }
         let token = self.b.value("rau", Type::Token);
+        let first = self.sval(&view.at);
         self.push(OpKind::Rau {
             store: value.is_some(),
             dst: token,
             buf: view.buf,
-            at: SVal::Imm(0),
+            at: first,
             elem: unit,
             limit: limit as u32,
             index: index_at,

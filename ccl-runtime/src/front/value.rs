@@ -147,6 +147,8 @@ pub(super) struct View {
     pub kind: Kind,
     pub elem: ElemType,
     pub is_external: bool,
+    /// Byte of the buffer with which the whole tensor begins.
+    pub at: Affine,
     /// Of the whole tensor.
     pub whole: [usize; 3],
     /// Of the view.
@@ -155,6 +157,14 @@ pub(super) struct View {
 }
 
 impl View {
+    /// A buffer as it was declared.
+    pub fn whole(buf: Id, elem: ElemType, (kind, dims): (Kind, [usize; 3]), is_external: bool) -> Self {
+        View { buf, kind, elem, is_external, at: Affine::number(0), whole: dims, dims, steps: Vec::new() }
+    }
+    /// Bytes of the whole tensor.
+    pub fn bytes(&self) -> usize {
+        self.kind.size_bytes(self.whole, self.elem.bytes())
+    }
     /// Channels that a transfer of `n` of them at a time may touch: words that are filled up come and go whole.
     pub fn reachable(&self, n: usize) -> usize {
         let pack = self.kind.pack(self.elem.bytes());

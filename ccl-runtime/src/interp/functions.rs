@@ -10,13 +10,13 @@ use super::datum::{Choice, Datum, Taken, Tensor};
 use super::error::{Cause, Evaluated};
 use super::lanes::{self, lanes};
 use super::machine::Machine;
-use crate::flow::broadcast;
+use crate::flow::{broadcast, dma};
 use crate::kernel::{ElemType, Memory};
 use crate::native::state::Tag;
 use crate::native::{Id, Lane};
 use crate::tensor::lrm::check_table;
 use crate::tensor::mac::MacElem;
-use crate::tensor::{Dyn, Ocm, store};
+use crate::tensor::{Dyn, Ocm};
 use crate::value::fixed::formats;
 use crate::value::{self, Axis, Blend, Direction, Overflow, Q, Reduction, Scale};
 
@@ -262,12 +262,11 @@ impl<'a> Machine<'a> {
     }
 
     fn copy(&mut self, from: &Tensor, to: &Tensor) -> Evaluated {
-        let bytes = |t: &Tensor| store::read(t.view.tensor, <[u8]>::len);
-        let (n, m) = (bytes(from), bytes(to));
+        let (n, m) = (from.view.bytes().len(), to.view.bytes().len());
         if n != m || !from.view.is_whole() || !to.view.is_whole() {
             return Err(self.stop(Cause::CopySize { from: n, to: m }));
         }
-        store::copy(from.view.tensor, to.view.tensor);
+        dma::copy(&from.view, &to.view);
         Ok(Datum::Token)
     }
 

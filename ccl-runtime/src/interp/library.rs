@@ -5,6 +5,7 @@ use ccl_syntax::check::Instance;
 use ccl_syntax::{Diags, parse_file};
 
 use super::unit::{Linker, Unit};
+use crate::kernel::Source;
 
 /// Longest chain of imports that lead to each other.
 const MAX_IMPORTS: usize = 32;
@@ -54,6 +55,25 @@ impl Library {
         }
         self.units.append(&mut units);
         Ok(())
+    }
+
+    /// Adds a block that the macro has left behind, by the path of its module.
+    ///
+    /// # Errors
+    /// If it is none of this version of the language.
+    pub fn add_source(&mut self, source: &Source) -> Result<(), LoadError> {
+        let path = source.module_path();
+        let fault = |what: String| LoadError { text: format!("the block of `{path}`: {what}"), n_mistakes: 1 };
+        let module = ccl_syntax::decode(source.ast()).map_err(|error| fault(error.to_string()))?;
+        let mut diags = Diags::default();
+        let unit = Unit::check(path, module, &mut diags);
+        match diags.take().first() {
+            Some(diag) => Err(fault(diag.message.clone())),
+            None => {
+                self.units.push(unit);
+                Ok(())
+            }
+        }
     }
 
     /// Adds a block that was read otherwise.
@@ -111,6 +131,9 @@ impl Library {
         let joined = |base: &[String], rest: &[String]| [base, rest].concat();
         match first {
             "self" => self.resolve(&joined(around, rest), name, n_imports),
+            "crate" if around.first().is_some_and(|root| root != "crate") => {
+                self.resolve(&joined(&around[..1], rest), name, n_imports)
+            }
             "super" => {
                 let mut base = around;
                 let mut rest = modules;

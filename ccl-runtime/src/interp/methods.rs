@@ -205,7 +205,7 @@ impl<'a> Machine<'a> {
     }
 
     fn of_tensor(&mut self, name: &str, generics: &'a [GenericArg], tensor: &Tensor, v: &[Datum]) -> Evaluated {
-        if tensor.memory == Memory::Ext {
+        if tensor.memory == Memory::Ext && name != "part" {
             return Err(self.wrong("a tensor on the chip", &Datum::Tensor(tensor.clone())));
         }
         let view = tensor.view;
@@ -236,6 +236,10 @@ impl<'a> Machine<'a> {
                 if name == "space_to_depth" { seen(view.space_to_depth(s)) } else { seen(view.depth_to_space(s)) }
             }
             ("view", []) => self.seen_as(generics, tensor),
+            ("part", [byte]) => {
+                let byte = self.small("the byte", Some(byte))?;
+                self.part_at(generics, tensor, byte)
+            }
             ("gather", [index]) => {
                 let index = Q::of(self.index_of_pes(index)?);
                 let (value, inside) = lanes!(tensor.elem, L => {
@@ -266,22 +270,40 @@ impl<'a> Machine<'a> {
 
     /// The same bytes in another layout.
     fn seen_as(&mut self, generics: &'a [GenericArg], tensor: &Tensor) -> Evaluated {
-        use crate::native::Cause as Fault;
         let layout = match generics {
             [arg] => self.layout_arg(arg)?,
             _ => None,
         };
         let Some(layout) = layout else { return Err(self.stop(Cause::Open { what: "L".to_owned() })) };
-        let bytes = crate::tensor::store::read(tensor.view.tensor, <[u8]>::len);
-        let wanted = self.size_bytes(&layout, tensor.elem).unwrap_or(usize::MAX);
-        if !tensor.view.is_whole() {
-            return Err(self.stop(Fault::Layout { layout: "a part of a tensor", wanted: "other layout" }));
+        let bytes = tensor.view.bytes().len();
+        match self.size_bytes(&layout, tensor.elem) {
+            Some(_) => Ok(Datum::Tensor(tensor.with_view(tensor.view.seen_as(layout.kind, layout.dims)))),
+            None => Err(self.stop(crate::native::Cause::ViewSize { wanted: usize::MAX, bytes })),
         }
-        if wanted != bytes {
-            return Err(self.stop(Fault::ViewSize { wanted, bytes }));
+    }
+
+    /// The tensor that begins at a byte of a blob.
+    fn part_at(&mut self, generics: &'a [GenericArg], tensor: &Tensor, byte: usize) -> Evaluated {
+        let (elem, layout) = match generics {
+            [elem, layout] => (self.elem_arg(elem)?, self.layout_arg(layout)?),
+            _ => (None, None),
+        };
+        let Some((elem, layout)) = elem.zip(layout) else {
+            return Err(self.stop(Cause::Open { what: "T, L".to_owned() }));
+        };
+        if (tensor.elem, tensor.view.kind) != (ElemType::I8, Kind::Vector) {
+            return Err(self.wrong("a vector of `i8`", &Datum::Tensor(tensor.clone())));
         }
-        let view = View::whole(tensor.view.tensor, layout.kind, tensor.elem.bytes(), layout.dims);
-        Ok(Datum::Tensor(tensor.with_view(view)))
+        let extent = tensor.view.bytes().len();
+        match self.size_bytes(&layout, elem) {
+            Some(_) => {
+                let view = tensor.view.part(byte, layout.kind, elem.bytes(), layout.dims);
+                Ok(Datum::Tensor(Tensor { elem, ..tensor.with_view(view) }))
+            }
+            None => {
+                Err(self.stop(crate::native::Cause::Outside { what: "bytes", first: byte, end: usize::MAX, extent }))
+            }
+        }
     }
 
     fn of_walk(

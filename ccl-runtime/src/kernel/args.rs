@@ -189,6 +189,22 @@ impl TensorType {
         Ok(out)
     }
 
+    /// The argument that lies in memory as `bytes`: a tensor, or weights with biases.
+    ///
+    /// # Errors
+    /// If there are more or fewer bytes.
+    pub fn argument(&self, bytes: &[u8]) -> Result<Argument, ArgError> {
+        let Kind::Stream(order) = self.layout.kind else { return self.unpack(bytes).map(Argument::Tensor) };
+        if bytes.len() != self.size_bytes() {
+            return Err(ArgError::Extents { wanted: vec![self.size_bytes()], found: vec![bytes.len()] });
+        }
+        let [outputs, _, inputs] = self.layout.dims;
+        let (own, bias) = order.unpack([outputs, inputs], self.elem.bytes(), bytes);
+        let mut weights = HostTensor::zeros(self.elem, &self.layout.host_dims());
+        weights.bytes_mut().copy_from_slice(&own);
+        Ok(Argument::Stream { weights, bias })
+    }
+
     /// First byte in memory of an element of the host's order; none of a stream or behind the end.
     pub fn byte_of(&self, element: usize) -> Option<usize> {
         if matches!(self.layout.kind, Kind::Stream(_)) {

@@ -36,7 +36,10 @@ fn packing_is_that_of_native_tensors() {
 fn a_stream_has_the_biases_of_a_step_first() {
     let ty = tensor(Kind::Stream(Order::Mat4), ElemType::I8, [5, 1, 6]);
     let weights = HostTensor::from_fn(ElemType::I8, &[5, 6], |i| i as i64);
-    let bytes = ty.pack(&Argument::Stream { weights, bias: vec![100, 200, 300, 400, 500] }).expect("it fits");
+    let stream = Argument::Stream { weights, bias: vec![100, 200, 300, 400, 500] };
+    let bytes = ty.pack(&stream).expect("it fits");
+    assert_eq!(ty.argument(&bytes), Ok(stream));
+    assert!(ty.argument(&bytes[1..]).is_err());
     assert_eq!(bytes.len(), 2 * (16 + 32));
     assert_eq!(bytes[..8], [100, 0, 0, 0, 200, 0, 0, 0]);
     // Output by output, four inputs each; inputs 6 and 7 are filled up.

@@ -100,6 +100,7 @@ fn pipeline_loop(f: &mut Func, out: &mut Block, mut op: Op, notes: &mut Vec<Note
             Served::Buffers => {
                 buffered.insert(found.token);
             }
+            Served::Once => {}
             Served::Not(why) => {
                 let name = f.name_of(found.token);
                 note(f, found.loc, format!("flow %{name} is not pipelined: {why}"));
@@ -116,12 +117,17 @@ enum Served {
     Ring(Box<(Walk, Block)>),
     /// By two buffers in turn.
     Buffers,
+    /// As it stands, since it brings or takes a single tile: there is none to run ahead for.
+    Once,
     /// As it stands: started and waited for.
     Not(String),
 }
 
 fn choose(f: &mut Func, op: &Op, search: &Search, i: usize, late: &HashSet<Id>) -> Served {
     let found = &search.flows[i];
+    if found.reason.is_none() && found.chain.iter().all(|(.., trips)| *trips == 1) {
+        return Served::Once;
+    }
     if let Some(why) = contended(f, op, &search.flows, i) {
         return Served::Not(why);
     }

@@ -3,9 +3,41 @@
 use ccl_runtime::ccl;
 
 ccl! {
+    use crate::nn::matmul::{centred, correction};
     use crate::nn::requantise::requantised;
     use crate::nn::softmax::softmax_by_table;
     use crate::nn::stub::slots::post_projection;
+
+    /// Scores of a query against all keys.
+    ///
+    /// # Units
+    /// `scale`: `s_q * s_k` over the step of the scores; zero points of queries, keys and scores. One of the queries doubles the time of
+    /// the MAC unit.
+    #[inline]
+    fn scored<const K: usize, const D: usize>(
+        query: &Lrm<i8, D>,
+        keys: &Ocm<i8, Tokens<K, D>>,
+        scale: Scale,
+        zero_points: (i32, i32, i32),
+        scores: &mut Lrm<i8, K>,
+    ) {
+        let mut stream = broadcast(keys);
+        if zero_points.0 == 0 && zero_points.1 == 0 {
+            for k in 0..K / 4 {
+                let acc = mac(query, stream.take::<4>());
+                scores[4 * k..4 * k + 4] = requantised::<4>(acc, scale, zero_points.2);
+            }
+        } else {
+            let taken = correction::<D>(query, zero_points);
+            let wide = centred::<D>(query, zero_points.0);
+            for k in 0..K / 4 {
+                let acc = mac(wide, stream.take::<4>());
+                for i in 0..4 {
+                    scores[4 * k + i] = quantize(fx_raw::<0>(acc.get(i) - taken), scale, zero_points.2);
+                }
+            }
+        }
+    }
 
     /// Scores, softmax and values of one head; behind them the slot [`post_projection`], whose input
     /// and output have the steps of `y`: both are 1 to it.
@@ -14,31 +46,33 @@ ccl! {
     /// `q: [N, D]`, `keys: [K, D]`, `values: [D, 1, K]`: channel by channel, so that 16 keys are 16 bytes; `y: [N, D]`; `table: [256]`
     /// as in [`softmax`](crate::nn::softmax). `D` is a multiple of 4, `K` of 16.
     /// # Units
-    /// `scales`: `s_q * s_k` over the step of the scores, which the table knows, and `s_p * s_v / s_y`. `steps` is `1 / s_p`.
-    /// Zero points of the probabilities and of `y`; queries, keys, values and scores have none.
+    /// `scales`: `s_q * s_k` over the step of the scores, which the table knows, and `s_p * s_v / s_y`. `steps` is `1 / s_p`, at most
+    /// `2^(30 - R)`; `P` as in [`softmax`](crate::nn::softmax).
+    /// `inputs`: zero points of queries, keys, values; `zero_points`: of scores, probabilities, `y`.
     /// # Source
     /// `NUMERICS.md`, QLinearMatMul and "Fixed point".
-    #[kernel(reference = crate::nn::reference::attention_head)]
-    pub fn attention_head<const N: usize, const K: usize, const D: usize, const P: usize>(
+    #[kernel(reference = crate::nn::reference::attention_head::<P, R>)]
+    pub fn attention_head<const N: usize, const K: usize, const D: usize, const P: usize, const R: usize>(
         q: &Ocm<i8, Tokens<N, D>>,
         keys: &Ocm<i8, Tokens<K, D>>,
         values: &Ocm<i8, Planar<D, 1, K>>,
         table: &Ocm<i32, Vector<256>>,
         y: &mut Ocm<i8, Tokens<N, D>>,
         scales: (Scale, Scale),
-        steps: Fx<P>,
-        zero_points: (i32, i32),
+        steps: Fx<R>,
+        inputs: (i32, i32, i32),
+        zero_points: (i32, i32, i32),
     ) {
         assert!(D % 4 == 0 && K % 16 == 0, "keys and values are weights in steps of 16 bytes");
-        assert!(P + log2(K) <= 29 && P <= 22, "the sum of exponentials has 32 bits");
+        assert!(P + log2(K) <= 30, "the sum of exponentials has 32 bits");
         let table = broadcast(table).fill::<Lrm<i32, 256>>();
         // What the zero point of the probabilities takes from each sum is the same for all queries.
         let mut taken = Lrm::<i32, D>::filled(0);
-        if zero_points.0 != 0 {
+        if zero_points.1 != 0 {
             let ones = Lrm::<i8, K>::filled(1);
             let mut stream = broadcast(values);
             for d in 0..D {
-                taken[d] = mac(ones, stream.take::<1>()).get(0) * zero_points.0;
+                taken[d] = mac(ones, stream.take::<1>()).get(0) * zero_points.1;
             }
         }
         for t in q.tiles().pipelined(2) {
@@ -47,23 +81,22 @@ ccl! {
             {
                 let mut scores = Lrm::<i8, K>::new();
                 #[region("scores")]
-                {
-                    let mut stream = broadcast(keys);
-                    for k in 0..K / 4 {
-                        let acc = mac(query, stream.take::<4>());
-                        scores[4 * k..4 * k + 4] = requantised::<4>(acc, scales.0, 0);
-                    }
-                }
+                scored::<K, D>(&query, keys, scales.0, (inputs.0, inputs.1, zero_points.0), &mut scores);
                 #[region("softmax")]
-                softmax_by_table::<K, P>(&scores, &table, steps, zero_points.0, &mut probabilities);
+                softmax_by_table::<K, P, R>(&scores, &table, steps, zero_points.1, &mut probabilities);
             }
             let mut out = Lrm::<i8, D>::new();
             #[region("values")]
             {
+                let of_values = correction::<K>(&probabilities, (zero_points.1, inputs.2, 0));
                 let mut stream = broadcast(values);
                 for d in 0..D {
-                    let acc = mac(probabilities, stream.take::<1>());
-                    out[d] = quantize(fx_raw::<0>(acc.get(0) - taken[d]), scales.1, zero_points.1);
+                    let sum = mac(probabilities, stream.take::<1>()).get(0) - taken[d];
+                    if inputs.2 == 0 {
+                        out[d] = quantize(fx_raw::<0>(sum), scales.1, zero_points.2);
+                    } else {
+                        out[d] = quantize(fx_raw::<0>(sum - of_values), scales.1, zero_points.2);
+                    }
                 }
             }
             post_projection::<D, 256, 1, 0, 1, 0>(&mut out, t.index(), 0);

@@ -9,6 +9,33 @@ ccl! {
     const N: usize = 20;
     const M: usize = 16;
 
+    /// 1/sigma in steps of `x`, and the mean in units of sigma.
+    ///
+    /// # Units
+    /// `epsilon` as in [`layer_norm`].
+    #[inline]
+    fn statistics<const C: usize, const E: usize, const A: usize>(
+        a: &Lrm<i8, C>,
+        epsilon: Fx<E>,
+    ) -> (Q<Fx<L>>, Q<Fx<N>>) {
+        let mut sum = splat(0i32);
+        let mut squares = splat(0i32);
+        for c in 0..C {
+            let v = a[c].widen::<i32>();
+            sum += v;
+            squares += v * v;
+        }
+        // exp((ln(C * C) - ln(C * C * variance)) / 2).
+        let count = splat(C as i32);
+        let of_squares = fx_mul::<E>(fx_raw::<A>(squares), fx_raw::<0>(count));
+        let of_sum = fx_mul::<E>(fx_raw::<A>(sum), fx_raw::<0>(sum));
+        let variance = max(of_squares - of_sum, fx_raw::<E>(splat(0))) + epsilon;
+        let logarithm = ln::<L>(fx_raw::<A>(count * count)) - ln::<L>(variance);
+        let inverse = exp::<L>(logarithm >> 1);
+        let mean = fx_mul::<M>(fx_raw::<0>(sum), fx_raw::<R>(splat(((1 << R) + C as i32 / 2) / C as i32)));
+        (inverse, fx_mul::<N>(mean, inverse))
+    }
+
     /// Layer norm of `C` channels of each pixel.
     ///
     /// With sums `S` and `SS`, `C * SS - S * S` is `C * C` times the variance, exact in 32 bits up to 362 channels; it has
@@ -40,28 +67,82 @@ ccl! {
         assert!(A == 0 || E == 0, "bits are dropped or added");
         for t in x.tiles().pipelined(2) {
             let a = t.fetch::<Lrm<i8, C>>().wait();
-            let mut sum = splat(0i32);
-            let mut squares = splat(0i32);
-            for c in 0..C {
-                let v = a[c].widen::<i32>();
-                sum += v;
-                squares += v * v;
-            }
-            // 1/sigma in steps of x: exp((ln(C * C) - ln(C * C * variance)) / 2).
-            let count = splat(C as i32);
-            let of_squares = fx_mul::<E>(fx_raw::<A>(squares), fx_raw::<0>(count));
-            let of_sum = fx_mul::<E>(fx_raw::<A>(sum), fx_raw::<0>(sum));
-            let variance = max(of_squares - of_sum, fx_raw::<E>(splat(0))) + epsilon;
-            let logarithm = ln::<L>(fx_raw::<A>(count * count)) - ln::<L>(variance);
-            let inverse = exp::<L>(logarithm >> 1);
-            let mean = fx_mul::<M>(fx_raw::<0>(sum), fx_raw::<R>(splat(((1 << R) + C as i32 / 2) / C as i32)));
-            let offset = fx_mul::<N>(mean, inverse);
+            let (inverse, offset) = statistics::<C, E, A>(&a, epsilon);
             let mut stream = broadcast(parameters);
             for c in (0..C).step_by(4) {
                 let mut out = Lrm::<i8, 4>::new();
                 for i in 0..4 {
                     if c + i < C {
                         let normal = fx_mul::<N>(fx_raw::<0>(a[c + i].widen::<i32>()), inverse) - offset;
+                        let scaled = fx_mul::<M>(normal, fx_raw::<G>(stream.next::<i32>()));
+                        let steps = scaled + fx_raw::<M>(stream.next::<i32>());
+                        out[i] = steps.round(Floor).narrow::<i8>(Saturate);
+                    }
+                }
+                y.at(t).channels(c).store(out);
+            }
+        }
+    }
+
+    /// Layer norm of a layer norm, without a quantisation between them: of the embedded patches, then of the first block.
+    ///
+    /// The first norm stays in local memory, in units of its root mean square: `F` fraction bits, of which its sum over channels
+    /// takes at most 31; the sum of its squares has `V`.
+    ///
+    /// # Shapes
+    /// `x, y: [C, H, W]`; `parameters: [4 * C]`, a gamma and a beta for each channel in turn of the first norm, then of the second.
+    /// # Units
+    /// As [`layer_norm`], but that gamma and beta of the first norm are in its units, with `B` and `F` fraction bits. `added` is the
+    /// epsilon of the second norm times `C`, in square units, at least one unit of its format.
+    /// # Source
+    /// `NUMERICS.md`, LayerNormalization.
+    #[kernel(reference = crate::nn::reference::layer_norm_twice::<G, E, A, B, F, V>)]
+    pub fn layer_norm_twice<
+        const C: usize,
+        const H: usize,
+        const W: usize,
+        const PARAMETERS: usize,
+        const G: usize,
+        const E: usize,
+        const A: usize,
+        const B: usize,
+        const F: usize,
+        const V: usize,
+    >(
+        x: &Ocm<i8, Packed<C, H, W>>,
+        parameters: &Ocm<i32, Vector<PARAMETERS>>,
+        y: &mut Ocm<i8, Packed<C, H, W>>,
+        epsilon: Fx<E>,
+        added: Fx<V>,
+    ) {
+        assert!(PARAMETERS == 4 * C, "two gammas and two betas for each channel");
+        assert!(A == 0 || E == 0, "bits are dropped or added");
+        for t in x.tiles().pipelined(2) {
+            let a = t.fetch::<Lrm<i8, C>>().wait();
+            let (inverse, offset) = statistics::<C, E, A>(&a, epsilon);
+            let mut stream = broadcast(parameters);
+            let mut first = Lrm::<Fx<F>, C>::new();
+            let mut sum = splat(fx::<F>(0.0));
+            for c in 0..C {
+                let normal = fx_mul::<N>(fx_raw::<0>(a[c].widen::<i32>()), inverse) - offset;
+                let scaled = fx_mul::<F>(normal, fx_raw::<B>(stream.next::<i32>()));
+                first[c] = scaled + fx_raw::<F>(stream.next::<i32>());
+                sum += first[c];
+            }
+            let mean = fx_mul::<F>(sum, fx_raw::<R>(splat(((1 << R) + C as i32 / 2) / C as i32)));
+            let mut squares = splat(added);
+            for c in 0..C {
+                first[c] -= mean;
+                squares += fx_mul::<V>(first[c], first[c]);
+            }
+            // 1/sigma: exp((ln(C) - ln(C * variance)) / 2).
+            let logarithm = ln::<L>(fx_raw::<0>(splat(C as i32))) - ln::<L>(squares);
+            let inverse_of_first = exp::<L>(logarithm >> 1);
+            for c in (0..C).step_by(4) {
+                let mut out = Lrm::<i8, 4>::new();
+                for i in 0..4 {
+                    if c + i < C {
+                        let normal = fx_mul::<N>(first[c + i], inverse_of_first);
                         let scaled = fx_mul::<M>(normal, fx_raw::<G>(stream.next::<i32>()));
                         let steps = scaled + fx_raw::<M>(stream.next::<i32>());
                         out[i] = steps.round(Floor).narrow::<i8>(Saturate);

@@ -111,7 +111,7 @@ ccl! {
 
     /// What the zero point of the second factor takes from a row of products: `z_b * sum(a - z_a)`.
     #[inline]
-    fn correction<const K: usize>(a: &Lrm<i8, K>, zero_points: (i32, i32, i32)) -> Q<i32> {
+    pub fn correction<const K: usize>(a: &Lrm<i8, K>, zero_points: (i32, i32, i32)) -> Q<i32> {
         let mut sum = splat(-zero_points.0 * K as i32);
         if zero_points.1 != 0 {
             for k in 0..K {
@@ -123,7 +123,7 @@ ccl! {
 
     /// `a - z_a`, which needs 9 bits.
     #[inline]
-    fn centred<const K: usize>(a: &Lrm<i8, K>, zero_point: i32) -> Lrm<i16, K> {
+    pub fn centred<const K: usize>(a: &Lrm<i8, K>, zero_point: i32) -> Lrm<i16, K> {
         let mut wide = Lrm::<i16, K>::new();
         for k in 0..K {
             wide[k] = a[k].widen::<i16>() - zero_point as i16;

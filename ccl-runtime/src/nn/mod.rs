@@ -42,3 +42,40 @@ pub mod stub;
 
 pub mod resize;
 pub mod moves;
+
+use crate::interp::Library;
+use crate::kernel::{Linked, Source};
+
+/// The blocks of the library.
+pub fn sources() -> Vec<&'static Source> {
+    vec![
+        requantise::requantise::source(),
+        unary::unary::source(),
+        elementwise::add::source(),
+        pointwise::pointwise::source(),
+        depthwise::depthwise::source(),
+        conv::conv_patches::source(),
+        matmul::dense::source(),
+        mix_ffn::mix_ffn::source(),
+        softmax::softmax_by_table::source(),
+        layer_norm::layer_norm::source(),
+        pool::max_pool::source(),
+        argmax::argmax::source(),
+        attention::attention_head::source(),
+        stub::slots::post_projection::source(),
+        resize::enlarge_linear::source(),
+        moves::put::source(),
+    ]
+}
+
+/// The library for texts that are read at run time: `use ccl_runtime::nn::pointwise::pointwise;` finds what it finds in a crate.
+///
+/// # Panics
+/// If a block does not pass the checks of the language, which the build of this crate would have said.
+pub fn library() -> Library {
+    let mut library = Library::new();
+    for source in sources() {
+        library.add_source(source).unwrap_or_else(|error| panic!("{error}"));
+    }
+    library
+}

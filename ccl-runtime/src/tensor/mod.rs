@@ -11,4 +11,5 @@ pub(crate) mod view;
 pub use lrm::{Acc, Elements, Lrm, Slices, Table, lookup};
 pub use mac::{MacElem, mac};
 pub use ocm::{Dyn, Ext, Ocm};
+pub(crate) use view::PART_ALIGN;
 pub use view::{Kind, Order, View};

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::layout::{Layout, Stream, StreamDot, StreamOuter, Tokens, Vector, size_bytes};
 use super::store::{self, Owned, TensorId};
 use super::view::{Kind, View};
-use crate::native::{Cause, Lane};
+use crate::native::Lane;
 use crate::value::{Elem, Value};
 
 /// The layout of a view whose extents are not in its type.
@@ -25,7 +25,8 @@ pub struct Ocm<T, L> {
 #[derive(Debug)]
 pub struct Ext<T, L> {
     view: View,
-    _owned: Owned,
+    /// Absent of a view.
+    owned: Option<Owned>,
     types: PhantomData<(T, L)>,
 }
 
@@ -146,13 +147,28 @@ macro_rules! memory {
             pub(crate) fn view_ref(&self) -> &View {
                 &self.view
             }
+
+            /// Whether its bytes go when it is dropped.
+            pub fn is_owner(&self) -> bool {
+                self.owned.is_some()
+            }
+        }
+
+        impl<const N: usize> $Memory<i8, Vector<N>> {
+            /// The tensor of this element type and layout that begins at a byte, a multiple of 16: constants of many kinds come
+            /// as one blob.
+            #[track_caller]
+            pub fn part<T: Elem, L: Layout>(&self, byte: usize) -> $Memory<T, L> {
+                let view = self.view.part(byte, L::KIND, T::Lane::BYTES, L::DIMS);
+                $Memory { view, owned: None, types: PhantomData }
+            }
         }
 
         impl<T, L> Value for $Memory<T, L> {}
     };
 }
 memory!(Ocm, true, |owned| Self { view: view_of::<T, L>(&owned), owned: Some(owned), types: PhantomData });
-memory!(Ext, false, |owned| Self { view: view_of::<T, L>(&owned), _owned: owned, types: PhantomData });
+memory!(Ext, false, |owned| Self { view: view_of::<T, L>(&owned), owned: Some(owned), types: PhantomData });
 
 /// Puts biases and weights into the order of a stream; what fills up steps is 0.
 macro_rules! streams {
@@ -188,7 +204,7 @@ fn stream_bytes<T: Elem, L: Layout>(weights: &[T], bias: &[i32]) -> Vec<u8> {
 }
 
 impl<T: Elem, L> Ocm<T, L> {
-    fn part<M>(&self, view: View) -> Ocm<T, M> {
+    const fn seen<M>(view: View) -> Ocm<T, M> {
         Ocm { view, owned: None, types: PhantomData }
     }
 
@@ -200,43 +216,32 @@ impl<T: Elem, L> Ocm<T, L> {
     /// Planes from channel `first` on.
     #[track_caller]
     pub fn channels(&self, first: usize) -> Ocm<T, Dyn> {
-        self.part(self.view.channels(first))
+        Self::seen(self.view.channels(first))
     }
 
     /// Region of interest: `height` x `width` from row `y` and column `x` on.
     #[track_caller]
     pub fn roi(&self, y: usize, x: usize, height: usize, width: usize) -> Ocm<T, Dyn> {
-        self.part(self.view.roi(y, x, height, width))
+        Self::seen(self.view.roi(y, x, height, width))
     }
 
     /// The same bytes seen as `C * S * S` channels of `H / S` x `W / S`: channel `(c * S + dy) * S + dx`.
     #[track_caller]
     pub fn space_to_depth<const S: usize>(&self) -> Ocm<T, Dyn> {
-        self.part(self.view.space_to_depth(S))
+        Self::seen(self.view.space_to_depth(S))
     }
 
     /// The inverse of [`space_to_depth`](Self::space_to_depth).
     #[track_caller]
     pub fn depth_to_space<const S: usize>(&self) -> Ocm<T, Dyn> {
-        self.part(self.view.depth_to_space(S))
+        Self::seen(self.view.depth_to_space(S))
     }
 
-    /// The same bytes in another layout of the same size.
+    /// The same bytes in another layout of the same size; behind [`channels`](Self::channels) those from the first channel on, as
+    /// many as the layout has.
     #[track_caller]
     pub fn view<M: Layout>(&self) -> Ocm<T, M> {
-        let (wanted, bytes) = (size_bytes::<T::Lane, M>(), store::read(self.view.tensor, <[u8]>::len));
-        if !self.view.is_whole() {
-            Cause::Layout { layout: "a part of a tensor", wanted: "other layout" }.raise();
-        }
-        if wanted != bytes {
-            Cause::ViewSize { wanted, bytes }.raise();
-        }
-        self.part(View::whole(self.view.tensor, M::KIND, T::Lane::BYTES, M::DIMS))
-    }
-
-    /// Whether its bytes go when it is dropped.
-    pub fn is_owner(&self) -> bool {
-        self.owned.is_some()
+        Self::seen(self.view.seen_as(M::KIND, M::DIMS))
     }
 }
 
@@ -244,7 +249,7 @@ impl<T: Elem, const N: usize, const D: usize> Ocm<T, Tokens<N, D>> {
     /// Tokens `first..first + n`.
     #[track_caller]
     pub fn tokens(&self, first: usize, n: usize) -> Ocm<T, Dyn> {
-        self.part(self.view.roi(0, first, 1, n))
+        Self::seen(self.view.roi(0, first, 1, n))
     }
 }
 

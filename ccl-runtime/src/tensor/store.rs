@@ -1,6 +1,7 @@
 //! The bytes of tensors, kept by thread; a tensor outlives the runs in which it is used.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use crate::native::state;
 
@@ -98,10 +99,10 @@ pub(crate) fn write<R>(id: TensorId, f: impl FnOnce(&mut [u8]) -> R) -> R {
     STORE.with_borrow_mut(|store| f(slot(store, id)))
 }
 
-/// Copies all bytes of one tensor to another of the same size.
-pub(crate) fn copy(from: TensorId, to: TensorId) {
+/// Copies bytes of one tensor to as many of another.
+pub(crate) fn copy((from, bytes): (TensorId, Range<usize>), (to, place): (TensorId, Range<usize>)) {
     STORE.with_borrow_mut(|store| {
-        let bytes = slot(store, from).clone();
-        slot(store, to).copy_from_slice(&bytes);
+        let bytes = slot(store, from)[bytes].to_vec();
+        slot(store, to)[place].copy_from_slice(&bytes);
     });
 }

@@ -1,5 +1,7 @@
 //! Addresses: which element of memory belongs to channel, row, column of a view.
 
+use std::ops::Range;
+
 use super::store::TensorId;
 use crate::native::Cause;
 
@@ -66,6 +68,21 @@ impl Order {
         }
         bytes
     }
+
+    /// The weights, `[outputs][inputs]`, and the biases of a stream's bytes: the inverse of `pack`.
+    pub(crate) fn unpack(self, [outputs, inputs]: [usize; 2], elem: usize, bytes: &[u8]) -> (Vec<u8>, Vec<i32>) {
+        let group = self.bias_bytes() + self.weights(inputs) * elem;
+        let (mut weights, mut bias) = (Vec::with_capacity(outputs * inputs * elem), Vec::with_capacity(outputs));
+        for o in 0..outputs {
+            let (own, lane) = (&bytes[o / self.outputs() * group..][..group], o % self.outputs());
+            let word = own[4 * lane..].first_chunk().expect("a bias has four bytes");
+            bias.push(i32::from_le_bytes(*word));
+            for k in 0..inputs {
+                weights.extend(&own[self.bias_bytes() + self.weight(lane, k) * elem..][..elem]);
+            }
+        }
+        (weights, bias)
+    }
 }
 
 /// Kinds of layouts.
@@ -128,6 +145,9 @@ enum Step {
 
 const MOST_STEPS: usize = 4;
 
+/// Parts begin at multiples of so many bytes: what the broadcast brings at once.
+pub(crate) const PART_ALIGN: usize = 16;
+
 /// A tensor, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
@@ -135,6 +155,8 @@ pub struct View {
     pub(crate) kind: Kind,
     /// Bytes of an element.
     pub(crate) elem: usize,
+    /// Of the tensor's bytes the element with which the view begins.
+    first: usize,
     /// Channels, rows, columns of the whole tensor.
     whole: [usize; 3],
     /// Of the view.
@@ -152,12 +174,61 @@ pub(crate) struct Run {
 
 impl View {
     pub(crate) fn whole(tensor: TensorId, kind: Kind, elem: usize, dims: [usize; 3]) -> Self {
-        Self { tensor, kind, elem, whole: dims, dims, steps: [Step::Channels(0); MOST_STEPS], n_steps: 0 }
+        Self { tensor, kind, elem, first: 0, whole: dims, dims, steps: [Step::Channels(0); MOST_STEPS], n_steps: 0 }
     }
 
-    /// Whether it is the tensor as it was declared.
+    /// Whether all its bytes lie together, in the order of its layout.
     pub(crate) fn is_whole(&self) -> bool {
         self.n_steps == 0
+    }
+
+    /// The bytes of the tensor from which its steps choose.
+    pub(crate) fn bytes(&self) -> Range<usize> {
+        let first = self.first * self.elem;
+        first..first + self.kind.size_bytes(self.whole, self.elem)
+    }
+
+    /// The same bytes in another layout; behind `channels` those from the first channel on, as many as the layout has.
+    #[track_caller]
+    pub(crate) fn seen_as(self, kind: Kind, dims: [usize; 3]) -> Self {
+        let ([_, h, w], pack) = (self.whole, self.kind.pack(self.elem));
+        let mut channel = 0;
+        for step in &self.steps[..self.n_steps] {
+            let Step::Channels(first) = step else {
+                Cause::Layout { layout: "a part of a tensor", wanted: "other layout" }.raise();
+            };
+            channel += first;
+        }
+        if !channel.is_multiple_of(pack) {
+            Cause::NoMultiple { what: "the first channel of a view", extent: channel, by: pack }.raise();
+        }
+        let skipped = channel * h * w;
+        let bytes = self.bytes().len().saturating_sub(skipped * self.elem);
+        let wanted = kind.size_bytes(dims, self.elem);
+        if wanted > bytes || (wanted < bytes && self.is_whole()) {
+            Cause::ViewSize { wanted, bytes }.raise();
+        }
+        // The word's other channels are those of others.
+        if wanted < bytes && !dims[0].is_multiple_of(kind.pack(self.elem)) {
+            Cause::NoMultiple { what: "the channels of a view", extent: dims[0], by: kind.pack(self.elem) }.raise();
+        }
+        Self { first: self.first + skipped, ..Self::whole(self.tensor, kind, self.elem, dims) }
+    }
+
+    /// The tensor of elements of `elem` bytes that begins at a byte.
+    #[track_caller]
+    pub(crate) fn part(self, byte: usize, kind: Kind, elem: usize, dims: [usize; 3]) -> Self {
+        let (own, end) = (self.bytes(), byte.saturating_add(kind.size_bytes(dims, elem)));
+        if !self.is_whole() {
+            Cause::Layout { layout: "a part of a tensor", wanted: "parts by bytes" }.raise();
+        }
+        if !(own.start + byte).is_multiple_of(PART_ALIGN) {
+            Cause::NoMultiple { what: "the first byte of a part", extent: own.start + byte, by: PART_ALIGN }.raise();
+        }
+        if end > own.len() {
+            Cause::Outside { what: "bytes", first: byte, end, extent: own.len() }.raise();
+        }
+        Self { first: (own.start + byte) / elem, ..Self::whole(self.tensor, kind, elem, dims) }
     }
 
     #[track_caller]
@@ -232,7 +303,7 @@ impl View {
         }
         let [_, h, w] = self.whole;
         let pack = self.kind.pack(self.elem);
-        ((c / pack * h + y) * w + x) * pack + c % pack
+        self.first + ((c / pack * h + y) * w + x) * pack + c % pack
     }
 
     /// A row, if its elements lie at equal distances.

@@ -73,6 +73,10 @@ pub struct Check<'a, S> {
     bar: Option<Bar>,
     probes: bool,
     steps: Vec<(String, f64)>,
+    /// Bytes in memory of arguments.
+    bytes: Vec<(String, Vec<u8>)>,
+    /// Bytes in memory that outputs must have.
+    expected: Vec<(String, Vec<u8>)>,
 }
 
 /// Checks a kernel with the first six fills: random, corners, near 0, least, greatest, zero.
@@ -95,12 +99,27 @@ impl<'a, S: Subject> Check<'a, S> {
             bar: None,
             probes: false,
             steps: Vec::new(),
+            bytes: Vec::new(),
+            expected: Vec::new(),
         }
     }
 
     /// Passes `argument` in every case.
     pub fn with(mut self, name: &str, argument: impl Into<Argument>) -> Self {
         self.given.set(name, argument);
+        self
+    }
+
+    /// Passes the tensor, or the weights with biases, that lie in memory as `bytes`.
+    pub fn with_bytes(mut self, name: &str, bytes: &[u8]) -> Self {
+        self.bytes.push((name.to_owned(), bytes.to_vec()));
+        self
+    }
+
+    /// Wants an output to be what `bytes` are in memory; what else the kernel writes is not compared with a reference. For
+    /// kernels whose arguments are all given: a reference that a kernel names is not run.
+    pub fn expect_bytes(mut self, name: &str, bytes: &[u8]) -> Self {
+        self.expected.push((name.to_owned(), bytes.to_vec()));
         self
     }
 
@@ -182,10 +201,13 @@ impl<'a, S: Subject> Check<'a, S> {
         let cost = self.subject.simulate(&mut simulated).map_err(|e| in_case("simulator", e))?;
         let mut opinions =
             vec![Opinion { name: "native", arguments: native }, Opinion { name: "simulator", arguments: simulated }];
-        let outputs: Vec<&str> = params.iter().filter(|p| is_output(&p.ty)).map(|p| p.name.as_str()).collect();
+        let mut outputs: Vec<&str> = params.iter().filter(|p| is_output(&p.ty)).map(|p| p.name.as_str()).collect();
         let mut found = compare(&outputs, &opinions);
+        if !self.expected.is_empty() {
+            outputs.retain(|output| self.expected.iter().any(|(name, _)| name == output));
+        }
         let mut golden = inputs.clone();
-        match self.subject.reference(&mut golden) {
+        match self.golden(&params, &mut golden)? {
             ReferenceRun::None => {}
             ReferenceRun::Failed(error) => return Err(in_case("reference", error)),
             ReferenceRun::Missing => {
@@ -214,14 +236,38 @@ impl<'a, S: Subject> Check<'a, S> {
         }
     }
 
+    /// What the reference gives, or what is expected.
+    fn golden(&self, params: &[Param], golden: &mut Arguments) -> Result<ReferenceRun, String> {
+        if self.expected.is_empty() {
+            return Ok(self.subject.reference(golden));
+        }
+        for (name, bytes) in &self.expected {
+            golden.set(name, self.argument(params, name, bytes)?);
+        }
+        Ok(ReferenceRun::Done)
+    }
+
+    fn argument(&self, params: &[Param], name: &str, bytes: &[u8]) -> Result<Argument, String> {
+        let of = self.subject.name();
+        match params.iter().find(|param| param.name == name).map(|param| &param.ty) {
+            Some(ParamType::Tensor(ty)) => ty.argument(bytes).map_err(|error| format!("`{of}`: `{name}`: {error}")),
+            _ => Err(format!("`{of}` has no tensor `{name}`")),
+        }
+    }
+
     /// The arguments of a case.
     fn inputs(&self, seed: u64, case: usize) -> Result<Arguments, String> {
         let (params, name) = (self.subject.params(), self.subject.name());
-        let inputs = arguments(&params, &self.given, Fill::of_case(case), seed.wrapping_add(case as u64 * 7919))
-            .map_err(|missing| {
+        let mut given = self.given.clone();
+        for (name, bytes) in &self.bytes {
+            given.set(name, self.argument(&params, name, bytes)?);
+        }
+        let inputs = arguments(&params, &given, Fill::of_case(case), seed.wrapping_add(case as u64 * 7919)).map_err(
+            |missing| {
                 let names = missing.join("`, `");
                 format!("`{name}`: no value for `{names}`\n  help: give one, `.with(\"{}\", 3)`", missing[0])
-            })?;
+            },
+        )?;
         inputs.check(&params).map_err(|error| format!("`{name}`: {error}"))?;
         Ok(inputs)
     }
@@ -291,6 +337,7 @@ mod tests {
     use crate::tensor::Kind;
 
     /// `y = x`, but for what it is told to get wrong.
+    #[derive(Clone)]
     struct Copy {
         simulated: fn(usize, i64) -> i64,
         reference: Option<fn(usize, i64) -> i64>,
@@ -371,6 +418,21 @@ mod tests {
         let copy = Copy { simulated: SAME, reference: Some(two) };
         assert!(Check::new(&copy).within(Bar { by: 1, one_in: 100_000 }).try_run().is_err());
         assert!(Check::new(&copy).within(Bar { by: 1, one_in: 300 }).try_run().is_ok());
+    }
+
+    #[test]
+    fn expected_bytes_take_the_place_of_a_reference() {
+        let copy = Copy { simulated: SAME, reference: None };
+        let (zeros, mut wrong) = (vec![0; 600], vec![0; 600]);
+        wrong[599] = 1;
+        let given = Check::new(&copy).with_bytes("x", &zeros).cases(1);
+        assert_eq!(given.clone().expect_bytes("y", &zeros).run().total, 7);
+        let text = given.clone().expect_bytes("y", &wrong).try_run().expect_err("the last element differs");
+        assert!(text.contains("1 of 600 elements of `y` differ"), "{text}");
+        let text = given.clone().expect_bytes("y", &zeros[1..]).try_run().expect_err("too few");
+        assert!(text.contains("`copy`: `y`"), "{text}");
+        let text = given.expect_bytes("z", &zeros).try_run().expect_err("no such output");
+        assert!(text.contains("`copy` has no tensor `z`"), "{text}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn case(file: &str, function: &str, consts: &[i128], target: &Target) -> Case {
     };
     let mut files = vec![text("requantise")];
     if file == "attention" {
-        files.extend(["softmax", "stub/slots"].map(text));
+        files.extend(["softmax", "matmul", "stub/slots"].map(text));
     }
     files.push(text(file));
     instance_of(&files, function, consts, target)
@@ -110,14 +110,15 @@ fn dense_layers_with_biases() {
 #[test]
 fn attention_heads() {
     for (queries, keys, most) in [(8192, 128, 24_200), (360, 368, 9_450)] {
-        let case = case("attention", "attention_head", &[queries, keys, 32, 20], &QC_U);
+        let case = case("attention", "attention_head", &[queries, keys, 32, 20, 20], &QC_U);
         let table = ccl_runtime::nn::tables::exponentials(0.05, 20);
         let table = HostTensor::from_fn(ElemType::I32, &[256], |i| i64::from(table[i]));
         let arguments = arguments(case.params(), 3)
             .with("table", table)
             .with("scales", scales(&[0.000913, 0.00213]))
             .with("steps", 256i64 << 20)
-            .with("zero_points", Argument::List(vec![(-128i64).into(), 0i64.into()]));
+            .with("inputs", Argument::List(vec![0i64.into(); 3]))
+            .with("zero_points", Argument::List(vec![0i64.into(), (-128i64).into(), 0i64.into()]));
         let (_, profile) = run(&case, &arguments);
         keeps_to(&profile, most);
     }

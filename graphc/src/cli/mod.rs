@@ -2,7 +2,17 @@
 
 mod check;
 mod compile;
+mod demo;
+mod edits;
+mod files;
+mod folder;
 mod golden;
+mod input;
+mod kernels;
+mod progress;
+mod run;
+mod show;
+mod validate;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,12 +21,13 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use graphc::graph::Graph;
 use graphc::import::{self, Import, Options};
+use graphc::npy;
 use graphc::onnx::Model;
 
 /// Graph compiler for a 32x32 array processor: ONNX networks to kernels.
 ///
-/// Exit codes: 0 the command did what it was asked for; 1 the model is not accepted; 2 something is wrong with the command
-/// line, a file or a run.
+/// Exit codes: 0 the command did what it was asked for; 1 the model is not accepted, or does not pass; 2 something is wrong
+/// with the command line, a file or a run.
 #[derive(Debug, Parser)]
 #[command(name = "graphc", version, max_term_width = 110)]
 struct Cli {
@@ -28,8 +39,16 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Compile(compile::Compile),
+    Demo(demo::Demo),
+    Fork(edits::Fork),
+    Edits(edits::List),
+    Rebase(edits::Rebase),
+    Run(run::Run),
     #[command(hide = true)]
     Golden(golden::Golden),
+    #[command(hide = true)]
+    Kernels(kernels::Kernels),
+    Validate(validate::Validate),
 }
 
 /// How a command ended.
@@ -80,14 +99,8 @@ fn named(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// The file name of a tensor: characters outside letters, digits, `.`, `_` and `-` become `_`.
-fn file_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    format!("{}.npy", name.chars().map(plain).collect::<String>())
-}
-
 fn in_folder(folder: &Path, name: &str) -> PathBuf {
-    folder.join(file_name(name))
+    folder.join(format!("{}.npy", npy::file_stem(name)))
 }
 
 pub fn main() -> ExitCode {
@@ -102,7 +115,14 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Demo(command) => command.run(),
+        Command::Fork(command) => command.run(),
+        Command::Edits(command) => command.run(),
+        Command::Rebase(command) => command.run(),
         Command::Golden(command) => command.run(),
+        Command::Kernels(command) => command.run(),
+        Command::Run(command) => command.run(),
+        Command::Validate(command) => command.run(),
     };
     match done {
         Ok(exit) => exit.into(),

@@ -67,6 +67,7 @@ pub(crate) struct Context<'a> {
 /// Writes the calls of a step.
 pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
     let y = text.variables.get(&step.writes).cloned().ok_or("its result has no variable")?;
+    text.begin_step(&y.name);
     let q = cx.plan.grouped.buffers.get(&step.writes).and_then(|buffer| buffer.q);
     let known = || q.ok_or_else(|| "the scale of its result is not known".to_owned());
     match &step.kind {

@@ -77,7 +77,7 @@ fn region(
         } else {
             let inside = |s: &Scope| s.first >= at && s.last <= scope.last;
             let (inner, outer): (Vec<Scope>, Vec<Scope>) = open.into_iter().partition(inside);
-            text.open();
+            text.scope();
             region(cx, text, kernel, (at, scope.last), &inner)?;
             text.close();
             open = outer;

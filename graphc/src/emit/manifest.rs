@@ -59,6 +59,23 @@ pub struct Kernel {
     pub outputs: Vec<Boundary>,
 }
 
+/// An entry point: a text of its own that calls kernels.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its name: the function; the instance in capitals.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+    /// Its kernels, in the order of its calls.
+    pub kernels: Vec<String>,
+    /// Tensors in external memory that it reads, in the order of its parameters.
+    pub inputs: Vec<Boundary>,
+    /// The parameter with the constants of all kernels, where there are any.
+    pub constants: Option<String>,
+    /// Tensors in external memory that it writes, in the order of its parameters.
+    pub outputs: Vec<Boundary>,
+}
+
 /// An input or output of the network, and the tensor of the device that it becomes or comes from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Port {

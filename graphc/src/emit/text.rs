@@ -97,6 +97,8 @@ pub struct Text {
     pub variables: BTreeMap<ValueId, Variable>,
     /// What became slow or inexact.
     pub notes: Vec<String>,
+    /// Name of the step that is being written, as the profile shows it; inside a block of its own it is that of the block.
+    step: Option<String>,
     taken: BTreeSet<String>,
     lines: Vec<String>,
     depth: usize,
@@ -120,11 +122,19 @@ impl Text {
         name
     }
 
-    /// A statement that calls a function of the library: path, const arguments, arguments.
+    /// Begins a step: its calls are regions of that name, or its block is one and they are regions of their functions' names.
+    pub fn begin_step(&mut self, name: &str) {
+        self.step = Some(name.to_owned());
+    }
+
+    /// A statement that calls a function of the library: path, const arguments, arguments. It is a region of the profile, which is
+    /// also a scope: what the function holds in local memory is gone behind it.
     pub fn call(&mut self, path: &str, generics: &[usize], args: &[String]) {
         self.uses.insert(path.to_owned());
         let name = path.rsplit("::").next().unwrap_or(path);
         debug_assert!(FUNCTIONS.contains(&name), "`{name}` is not in the list of functions");
+        let region = self.step.clone().unwrap_or_else(|| name.to_owned());
+        self.line(&format!("#[region(\"{region}\")]"));
         let generics: Vec<String> = generics.iter().map(usize::to_string).collect();
         let head = if generics.is_empty() { name.to_owned() } else { format!("{name}::<{}>", generics.join(", ")) };
         let one = format!("{head}({});", args.join(", "));
@@ -148,8 +158,17 @@ impl Text {
         Variable { name, ty, is_param: false }
     }
 
-    /// Begins a block.
+    /// Begins a block of buffers that live for some steps.
+    pub fn scope(&mut self) {
+        self.step = None;
+        self.open();
+    }
+
+    /// Begins a block: the region of a step that has begun.
     pub fn open(&mut self) {
+        if let Some(name) = self.step.take() {
+            self.line(&format!("#[region(\"{name}\")]"));
+        }
         self.line("{");
         self.depth += 1;
     }

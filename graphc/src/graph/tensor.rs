@@ -75,6 +75,68 @@ impl Tensor {
         Type::new(self.dtype(), self.shape())
     }
 
+    /// A list of integers, saturated to an element type; as float32 or bool they are converted.
+    pub fn from_i32(dtype: DType, list: &[i32]) -> Self {
+        let list = ndarray::aview1(list).into_dyn();
+        match dtype {
+            DType::F32 => list.mapv(|v| v as f32).into(),
+            DType::I8 => list.mapv(|v| v.clamp(-128, 127) as i8).into(),
+            DType::U8 => list.mapv(|v| v.clamp(0, 255) as u8).into(),
+            DType::I32 => list.to_owned().into(),
+            DType::I64 => list.mapv(i64::from).into(),
+            DType::Bool => list.mapv(|v| v != 0).into(),
+        }
+    }
+
+    /// A tensor drawn from a seed: evenly over all values of 8 bits, small integers, float32 from a bell around 0.
+    pub fn synthetic(ty: &Type, seed: u64) -> Self {
+        let mut state = seed;
+        // SplitMix64, so that neighbouring seeds share nothing.
+        let mut bits = move || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        let shape = ndarray::IxDyn(&ty.shape);
+        match ty.dtype {
+            DType::I8 => ArrayD::from_shape_simple_fn(shape, || bits() as i8).into(),
+            DType::U8 => ArrayD::from_shape_simple_fn(shape, || bits() as u8).into(),
+            DType::I32 => ArrayD::from_shape_simple_fn(shape, || (bits() % 16) as i32).into(),
+            DType::I64 => ArrayD::from_shape_simple_fn(shape, || (bits() % 16) as i64).into(),
+            DType::Bool => ArrayD::from_shape_simple_fn(shape, || bits() & 1 == 1).into(),
+            DType::F32 => {
+                // The sum of four even draws is near enough to a bell, and the same on every host.
+                let mut even = || (bits() >> 40) as f32 / (1_u32 << 23) as f32 - 1.0;
+                ArrayD::from_shape_simple_fn(shape, || even() + even() + even() + even()).into()
+            }
+        }
+    }
+
+    /// An element as float64, exact but for large int64; `None` where there is none.
+    pub fn element(&self, index: &[usize]) -> Option<f64> {
+        match self {
+            Tensor::F32(a) => a.get(index).map(|&v| f64::from(v)),
+            Tensor::I8(a) => a.get(index).map(|&v| f64::from(v)),
+            Tensor::U8(a) => a.get(index).map(|&v| f64::from(v)),
+            Tensor::I32(a) => a.get(index).map(|&v| f64::from(v)),
+            Tensor::I64(a) => a.get(index).map(|&v| v as f64),
+            Tensor::Bool(a) => a.get(index).map(|&v| f64::from(u8::from(v))),
+        }
+    }
+
+    /// The elements in row order as little-endian bytes, a bool as one byte.
+    pub fn to_le_bytes(&self) -> Vec<u8> {
+        match self {
+            Tensor::F32(a) => a.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Tensor::I8(a) => a.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Tensor::U8(a) => a.iter().copied().collect(),
+            Tensor::I32(a) => a.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Tensor::I64(a) => a.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Tensor::Bool(a) => a.iter().map(|&v| u8::from(v)).collect(),
+        }
+    }
+
     /// The elements in row order, if they are `T`.
     pub fn to_vec<T: Element>(&self) -> Option<Vec<T>> {
         T::view(self).map(|view| view.iter().cloned().collect())

@@ -31,6 +31,9 @@ pub struct NodeReport {
     pub error: bool,
     /// Whether its outputs are constants.
     pub folded: bool,
+    /// Names of its outputs; one that is empty is not wanted.
+    #[serde(skip)]
+    pub tensors: Vec<String>,
     /// Types of its outputs, as far as they are known.
     pub outputs: Vec<String>,
     /// Multiply-accumulate steps.
@@ -50,6 +53,7 @@ impl NodeReport {
             accepted: None,
             error: false,
             folded: false,
+            tensors: node.output.clone(),
             outputs: Vec::new(),
             macs: 0,
         }

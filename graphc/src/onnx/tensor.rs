@@ -68,6 +68,29 @@ pub fn dtype(data_type: i32) -> Result<DType, TensorError> {
     })
 }
 
+/// The type of a file that an element type is written as.
+pub fn data_type_of(dtype: DType) -> i32 {
+    match dtype {
+        DType::F32 => data_type::FLOAT,
+        DType::I8 => data_type::INT8,
+        DType::U8 => data_type::UINT8,
+        DType::I32 => data_type::INT32,
+        DType::I64 => data_type::INT64,
+        DType::Bool => data_type::BOOL,
+    }
+}
+
+/// A tensor as a file has it, its elements in the message.
+pub fn proto(name: &str, tensor: &Tensor) -> TensorProto {
+    TensorProto {
+        name: name.to_owned(),
+        dims: tensor.shape().iter().map(|&n| n as i64).collect(),
+        data_type: data_type_of(tensor.dtype()),
+        raw_data: tensor.to_le_bytes().into(),
+        ..Default::default()
+    }
+}
+
 /// The ONNX name of a type that is not read.
 fn data_type_name(data_type: i32) -> String {
     const NAMES: [&str; 24] = [

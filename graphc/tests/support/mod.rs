@@ -1,5 +1,5 @@
 //! Networks for tests, written as the messages of a file.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod small;
 
@@ -7,45 +7,16 @@ use graphc::graph::{Graph, Tensor};
 use graphc::import::{Import, Options, import};
 use graphc::onnx::Model;
 use graphc::onnx::proto::{
-    AttributeProto, DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
-    TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, attribute_kind, data_type,
+    AttributeProto, DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto, attribute_kind, data_type,
 };
+pub use graphc::onnx::tensor::proto as tensor_proto;
 
 /// A network in the making.
 #[derive(Debug, Clone)]
 pub struct Net {
     pub opset: i64,
     pub graph: GraphProto,
-}
-
-fn data_type_of(tensor: &Tensor) -> i32 {
-    match tensor {
-        Tensor::F32(_) => data_type::FLOAT,
-        Tensor::I8(_) => data_type::INT8,
-        Tensor::U8(_) => data_type::UINT8,
-        Tensor::I32(_) => data_type::INT32,
-        Tensor::I64(_) => data_type::INT64,
-        Tensor::Bool(_) => data_type::BOOL,
-    }
-}
-
-pub fn tensor_proto(name: &str, tensor: &Tensor) -> TensorProto {
-    let raw: Vec<u8> = match tensor {
-        Tensor::F32(a) => a.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Tensor::I8(a) => a.iter().map(|&v| v as u8).collect(),
-        Tensor::U8(a) => a.iter().copied().collect(),
-        Tensor::I32(a) => a.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Tensor::I64(a) => a.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        Tensor::Bool(a) => a.iter().map(|&v| u8::from(v)).collect(),
-    };
-    let dims = tensor.shape().iter().map(|&n| n as i64).collect();
-    TensorProto {
-        name: name.to_owned(),
-        dims,
-        data_type: data_type_of(tensor),
-        raw_data: raw.into(),
-        ..Default::default()
-    }
 }
 
 /// An attribute that is an integer.

@@ -60,7 +60,7 @@ ccl! {
     #[instance(target = QC_U)]
     const VALUES: Kernel = matmul::<8192, 128, 32, 8, 16>;
     #[instance(target = QC_U)]
-    const HEAD: Kernel = attention_head::<8192, 128, 32, 22>;
+    const HEAD: Kernel = attention_head::<8192, 128, 32, 22, 22>;
 
     #[instance(target = QC_U)]
     const REQUANTISE: Kernel = requantise::<32, 64, 128>;
@@ -80,9 +80,9 @@ ccl! {
     const MAXIMUM: Kernel = maximum::<32, 64, 128>;
 
     #[instance(target = QC_U)]
-    const SOFTMAX: Kernel = softmax::<8192, 128, 22>;
+    const SOFTMAX: Kernel = softmax::<8192, 128, 22, 22>;
     #[instance(target = QC_U)]
-    const SOFTMAX_WIDE: Kernel = softmax_wide::<8192, 128, 22>;
+    const SOFTMAX_WIDE: Kernel = softmax_wide::<8192, 128, 22, 22>;
     #[instance(target = QC_U)]
     const NORM_32: Kernel = layer_norm::<32, 64, 128, 64, 22, 6, 0>;
     #[instance(target = QC_U)]

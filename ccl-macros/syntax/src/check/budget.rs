@@ -6,6 +6,8 @@
 //! its caller. Values of `Q<T>` and accumulators are not counted: the allocator keeps a reserve for them, which the caller takes
 //! off the budget. Functions from outside the block are not counted either.
 
+mod parts;
+
 use std::collections::HashMap;
 
 use super::names::Def;
@@ -487,6 +489,7 @@ impl<'a> Meter<'a, '_> {
                 args.iter().for_each(|arg| self.value(arg, None));
                 match method.name.as_str() {
                     "fetch" | "fill" => self.made(expr, name, &method.name),
+                    "view" | "part" => self.part(expr, recv, method, args),
                     "scatter" if self.masks == 0 => {
                         if let Some((rows, cols)) = self.walks.iter().rev().find_map(|walk| *walk) {
                             self.needs.unmasked.push(Unmasked { span: method.span, rows, cols });

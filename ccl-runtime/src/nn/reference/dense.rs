@@ -66,27 +66,28 @@ pub fn matmul(a: &Array2<i8>, b: &Array3<i8>, y: &mut Array2<i8>, scale: Scale, 
 
 /// Attention of one head, whose scores are quantised once.
 #[expect(clippy::too_many_arguments, reason = "they are those of the kernel")]
-pub fn attention_head<const P: usize>(
+pub fn attention_head<const P: usize, const R: usize>(
     q: &Array2<i8>,
     keys: &Array2<i8>,
     values: &Array3<i8>,
     table: &Array1<i32>,
     y: &mut Array2<i8>,
     scales: (Scale, Scale),
-    probability: Fx<P>,
-    zero_points: (i32, i32),
+    probability: Fx<R>,
+    inputs: (i32, i32, i32),
+    zero_points: (i32, i32, i32),
 ) {
     let score_scale = table_scale(table, P);
     let probability_scale = (1.0 / probability.to_f64()) as f32;
-    let score = steps(score_scale, 0);
+    let score = steps(score_scale, zero_points.0);
     let quant = AttentionQuant {
-        query: steps(float(scales.0) * score_scale, 0),
-        key: plain(),
-        value: steps(float(scales.1) / probability_scale, 0),
+        query: steps(float(scales.0) * score_scale, inputs.0),
+        key: steps(1.0, inputs.1),
+        value: steps(float(scales.1) / probability_scale, inputs.2),
         score,
         scaled: score,
-        probability: steps(probability_scale, zero_points.0),
-        output: steps(1.0, zero_points.1),
+        probability: steps(probability_scale, zero_points.1),
+        output: steps(1.0, zero_points.2),
     };
     let values = values.slice(s![.., 0, ..]).t().to_owned().into_dyn();
     let (q, keys) = (q.clone().into_dyn(), keys.clone().into_dyn());

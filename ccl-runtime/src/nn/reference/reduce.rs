@@ -18,11 +18,11 @@ pub(super) fn table_scale(table: &Array1<i32>, fraction: usize) -> f32 {
 }
 
 /// Softmax between DequantizeLinear and QuantizeLinear.
-pub fn softmax<const P: usize>(
+pub fn softmax<const P: usize, const R: usize>(
     x: &Array2<i8>,
     table: &Array1<i32>,
     y: &mut Array2<i8>,
-    per_step: Fx<P>,
+    per_step: Fx<R>,
     zero_point: i32,
 ) {
     let (qx, qy) = (steps(table_scale(table, P), 0), steps((1.0 / real(per_step)) as f32, zero_point));
@@ -30,11 +30,11 @@ pub fn softmax<const P: usize>(
 }
 
 /// Softmax of 32-bit scores, and QuantizeLinear.
-pub fn softmax_wide<const P: usize>(
+pub fn softmax_wide<const R: usize>(
     x: &Array2<i32>,
     y: &mut Array2<i8>,
     scale: Scale,
-    per_step: Fx<P>,
+    per_step: Fx<R>,
     zero_point: i32,
 ) {
     let scores = linear::dequantize_linear_i32(x.clone().into_dyn().view(), float(scale)).expect("a scale");
@@ -59,6 +59,39 @@ pub fn layer_norm<const G: usize, const E: usize, const A: usize>(
     let normal = norm::layer_norm_quantized(pixels.view(), q, -1, gamma.view(), Some(beta.view()), epsilon as f32, q);
     let normal = normal.expect("extents fit").permuted_axes(vec![2, 0, 1]);
     store(y, normal);
+}
+
+/// LayerNormalization of a LayerNormalization in float, and QuantizeLinear.
+#[expect(clippy::too_many_arguments, reason = "formats of the kernel")]
+pub fn layer_norm_twice<
+    const G: usize,
+    const E: usize,
+    const A: usize,
+    const B: usize,
+    const F: usize,
+    const V: usize,
+>(
+    x: &Array3<i8>,
+    parameters: &Array1<i32>,
+    y: &mut Array3<i8>,
+    epsilon: Fx<E>,
+    added: Fx<V>,
+) {
+    let channels = x.dim().0;
+    let number = |i: usize, fraction: usize| (f64::from(parameters[i]) / f64::from(1u32 << fraction)) as f32;
+    let every_other = |first: usize, fraction: usize, less: f32| {
+        Array1::from_shape_fn(channels, |c| number(first + 2 * c, fraction) - less)
+    };
+    let (gamma, beta) = (every_other(0, B, 0.0), every_other(1, F, 0.0));
+    let pixels = x.view().permuted_axes([1, 2, 0]).mapv(f32::from).into_dyn();
+    let of_first = real(epsilon) * f64::from(1u32 << A) / (channels * channels) as f64;
+    let first = norm::layer_norm_f32(pixels.view(), -1, gamma.view(), Some(beta.view()), of_first as f32);
+    let (gamma, beta) = (every_other(2 * channels, G, 0.0), every_other(2 * channels + 1, 16, 0.5));
+    let of_second = (real(added) / channels as f64) as f32;
+    let first = first.expect("extents fit");
+    let second = norm::layer_norm_f32(first.view(), -1, gamma.view(), Some(beta.view()), of_second);
+    let second = linear::quantize_linear(second.expect("extents fit").view(), steps(1.0, 0));
+    store(y, second.permuted_axes(vec![2, 0, 1]));
 }
 
 /// ArgMax, of equal ones the first.

@@ -137,6 +137,16 @@ fn elem(text: &'static str) -> Elem {
     }
 }
 
+fn layout(text: &'static str) -> Layout {
+    match text.find('<') {
+        Some(at) => {
+            let name = layout_name(&text[..at]).expect("a layout of the table");
+            Layout::Named(name, split(inside(&text[at..])).into_iter().map(extent).collect())
+        }
+        None => Layout::Var(text),
+    }
+}
+
 fn ty(text: &'static str) -> Type {
     if let Some(target) = text.strip_prefix('&') {
         let (mutable, target) = target.strip_prefix("mut ").map_or((false, target), |target| (true, target));
@@ -150,7 +160,7 @@ fn ty(text: &'static str) -> Type {
         return Type::Array(Box::new(ty(elem)), extent(n));
     }
     let (name, args) = text.find('<').map_or((text, Vec::new()), |at| (&text[..at], split(inside(&text[at..]))));
-    let tensor = |memory| Tensor { memory, elem: elem(args[0]), layout: Layout::Var(args[1]), is_shared: false };
+    let tensor = |memory| Tensor { memory, elem: elem(args[0]), layout: layout(args[1]), is_shared: false };
     match name {
         "Q" => Type::Pe(elem(args[0])),
         "Lrm" => Type::Lrm(elem(args[0]), extent(args[1])),
