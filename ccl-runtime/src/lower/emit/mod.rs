@@ -100,7 +100,11 @@ impl Emitter<'_> {
         };
         let mut entry = self.p.entry(&f.name);
         for p in &f.params {
-            let Place::Scalar(r) = self.places.values[p.id.0 as usize] else { continue };
+            let r = match (self.places.params.get(&p.id), self.places.values[p.id.0 as usize]) {
+                (Some(r), _) => *r,
+                (None, Place::Scalar(r)) => r,
+                _ => continue,
+            };
             let name = f.name_of(p.id);
             entry = match f.ty(p.id) {
                 Type::Ocm(n) => entry.ocm(name, p.dir, n, sreg(r)),
