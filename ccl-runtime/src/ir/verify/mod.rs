@@ -14,8 +14,9 @@
 //!    share a buffer in on-chip or external memory at the same time both only read.
 //! 6. *Rings*: an instance is acquired, then released (in) or pushed (out), as often as the walk has instances; the buffer is
 //!    touched only while an instance is held; while a flow of a ring runs, no other of its direction does.
-//! 7. *Predication*: no transfer, no wait, no neighbour move inside `where`, and no stream is read there.
-//! 8. *Budgets*, for a target: local bytes of the buffers in scope, on-chip bytes of those in use, tiles and halos against the array, depth of
+//! 7. *Predication*: no transfer but random access, which passes over disabled PEs, no wait for another one, no neighbour move inside
+//!    `where`, and no stream is read there.
+//! 8. *Budgets*, for a target: bytes of the buffers still to be used, local and on-chip, tiles and halos against the array, depth of
 //!    predicates, streams and random accesses under way.
 //!
 //! Not checked: values undefined because nothing wrote them (the interpreter finds them); a divisor that is 0 at run time, in a
@@ -36,6 +37,7 @@ use iss::target::Target;
 use super::range::{Range, Ranges, alu_range, src_range, trips};
 use super::text::op_text;
 use super::types::*;
+use super::visit;
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,7 +105,7 @@ fn check_module(m: &Module, errors: &mut Vec<VerifyError>) {
 
 fn callees(f: &Func) -> Vec<String> {
     let mut list = Vec::new();
-    super::visit::walk(&f.body, &mut |op| {
+    visit::walk(&f.body, &mut |op| {
         if let OpKind::Call { func, .. } = &op.kind {
             list.push(func.clone());
         }
@@ -259,8 +261,17 @@ impl<'a> Verifier<'a> {
         self.blocks += 1;
         self.block = self.blocks;
         let mut defs = Vec::new();
-        for op in block {
+        let has_buffers = self.target.is_some() && block.iter().any(|op| matches!(op.kind, OpKind::Lrm { .. }));
+        let last = if has_buffers { visit::last_uses(block) } else { HashMap::new() };
+        // Local buffers of this block: the last operation that uses each, and its bytes.
+        let mut buffers: Vec<(usize, u64)> = Vec::new();
+        for (i, op) in block.iter().enumerate() {
             self.op = Some(op);
+            if let OpKind::Lrm { dst, .. } = op.kind {
+                buffers.retain(|(end, _)| *end >= i);
+                self.lrm_bytes = outer.2 + buffers.iter().map(|(_, bytes)| bytes).sum::<u64>();
+                buffers.push((last.get(&dst).copied().unwrap_or(i), self.buffer_bytes(dst)));
+            }
             let mut known = true;
             op.kind.uses(&mut |id| known &= self.defined.get(id.0 as usize).copied().unwrap_or(false));
             if !known {
@@ -502,7 +513,8 @@ impl<'a> Verifier<'a> {
     // ---- operations ----
 
     fn start(&mut self, flight: Flight) {
-        if self.wheres > 0 {
+        // Random access skips PEs that are disabled.
+        if self.wheres > 0 && !flight.rau {
             self.say("a transfer is started inside `where`");
         }
         self.flights.push(flight);
@@ -671,7 +683,9 @@ impl<'a> Verifier<'a> {
                     return self.say(format!("{name} is not in flight: it was waited for already"));
                 };
                 let flight = self.flights[i].clone();
-                self.no_where("a wait");
+                if !flight.rau {
+                    self.no_where("a wait");
+                }
                 if flight.block != self.block && (flight.ring.is_some() || !self.reaches(*token)) {
                     let name = self.name(*token);
                     return self.say(format!("{name} was started in another block\nhelp: wait for it there"));
@@ -761,8 +775,14 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Bytes of a local buffer, all its instances.
+    fn buffer_bytes(&self, id: Id) -> u64 {
+        let Type::Lrm { elem, n, ring } = self.f.ty(id) else { return 0 };
+        (n as u64 * elem.bytes() as u64).next_multiple_of(4) * ring as u64
+    }
+
     fn lrm(&mut self, dst: Id, align: u32) {
-        let Type::Lrm { elem, n, ring } = self.f.ty(dst) else {
+        let Type::Lrm { n, .. } = self.f.ty(dst) else {
             return self.say("the destination is no local buffer");
         };
         if !align.is_power_of_two() {
@@ -771,7 +791,7 @@ impl<'a> Verifier<'a> {
         if n == 0 {
             self.say("a buffer of no elements");
         }
-        self.lrm_bytes += (n as u64 * elem.bytes() as u64).next_multiple_of(4) * ring as u64;
+        self.lrm_bytes += self.buffer_bytes(dst);
         if let Some(t) = self.target
             && self.lrm_bytes > t.spec().lrm_bytes as u64
         {
