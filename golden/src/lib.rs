@@ -20,6 +20,7 @@ pub mod broadcast;
 pub mod cast;
 pub mod concat;
 pub mod elementwise;
+pub mod float32;
 pub mod pool;
 pub mod reduce;
 pub mod relation;

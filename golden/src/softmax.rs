@@ -5,6 +5,7 @@
 use ndarray::{ArrayD, ArrayViewD, Axis, Zip};
 
 use crate::error::{GoldenError, resolve_axis};
+use crate::float32;
 use crate::int8::Int8;
 use crate::linear::{dequantize, quantize};
 use crate::quant::Quant;
@@ -51,24 +52,22 @@ fn exponentials(n_row: usize, x_scale: f32) -> [f32; 256] {
     std::array::from_fn(|i| ((i as f64 - 255.0 + offset) * f64::from(x_scale)).exp() as f32)
 }
 
-/// Softmax of a float32 tensor, in float64 with one rounding at the end: `exp(x - max) / sum(exp(x - max))`.
-///
-/// Within a few units in the last place of ORT, whose exponential and summation order are its own.
+/// Softmax of a float32 tensor, in ORT's order: `exp(x - max)` by its polynomial, times the reciprocal of the sum.
 ///
 /// # Shapes
 /// `x: [.., D, ..]` with `D` along `axis`; the result has the same shape.
 /// # Errors
 /// [`GoldenError::Axis`].
 /// # Source
-/// The ONNX operator Softmax.
+/// The ONNX operator Softmax; the order is [`crate::float32`]'s.
 pub fn softmax_f32(x: ArrayViewD<f32>, axis: isize) -> Result<ArrayD<f32>, GoldenError> {
     let axis = resolve_axis("Softmax", axis, x.ndim())?;
     let mut y = x.to_owned();
     for mut row in y.lanes_mut(Axis(axis)) {
         let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let exponential = |v: f32| (f64::from(v) - f64::from(largest)).exp();
-        let sum: f64 = row.iter().map(|&v| exponential(v)).sum();
-        row.mapv_inplace(|v| (exponential(v) / sum) as f32);
+        row.mapv_inplace(|v| float32::exp(v - largest));
+        let factor = 1.0 / float32::sum_of_exponentials(row.iter().copied());
+        row.mapv_inplace(|v| v * factor);
     }
     Ok(y)
 }

@@ -1,12 +1,14 @@
 //! Functions of one operand: float32 functions, and any of them on 8 bits as a table of 256.
 //!
 //! Functions that float32 cannot give exactly are worked out in float64 and rounded once, so a table does not depend on
-//! whose float32 library made it. `erf` is not in the standard library, so it is here.
+//! whose float32 library made it; `Erf` is ONNX Runtime's polynomial, since networks have it between quantisations in every
+//! GELU. The error function is not in the standard library, so it is here.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 use ndarray::{ArrayD, ArrayViewD};
 
+use crate::float32;
 use crate::int8::{Int8, all_values};
 use crate::linear::{dequantize, quantize};
 use crate::quant::Quant;
@@ -72,7 +74,7 @@ impl Unary {
             Unary::Tanh => wide.tanh() as f32,
             Unary::Gelu => gelu(wide) as f32,
             Unary::GeluTanh => gelu_tanh(wide) as f32,
-            Unary::Erf => erf(wide) as f32,
+            Unary::Erf => float32::erf(x),
             Unary::Relu => x.max(0.0),
             Unary::LeakyRelu { alpha } => {
                 if x >= 0.0 {

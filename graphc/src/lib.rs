@@ -26,12 +26,16 @@ pub mod run;
 
 pub mod edits;
 
+pub mod picture;
+
+pub mod report;
+
+pub mod demo;
+
 pub mod check;
 
 pub mod files;
 
 pub mod npy;
-
-pub mod picture;
 
 pub mod validate;

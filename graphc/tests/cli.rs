@@ -84,6 +84,75 @@ fn compile_writes_a_folder() {
 }
 
 #[test]
+fn compile_takes_its_own_stale_kernels_away_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), &support::small::encoder_block(16, 2, 4, 8));
+    let out = folder.path().join("out");
+    let compile = |cut: &str| {
+        std::fs::write(folder.path().join("cut.txt"), cut).unwrap();
+        let cut = folder.path().join("cut.txt");
+        graphc(&["compile", &file, "--out", out.to_str().unwrap(), "--boundaries", cut.to_str().unwrap()])
+    };
+    let kernels = || {
+        let entries = std::fs::read_dir(out.join("kernels")).unwrap();
+        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert!(compile("first *\n").status.success());
+    std::fs::write(out.join("kernels/mine.rs"), "// by hand").unwrap();
+    assert!(compile("second *\n").status.success());
+    assert_eq!(kernels(), ["mine.rs", "second.rs"]);
+
+    // A manifest of somebody else's making leads nowhere.
+    let victim = folder.path().join("victim.rs");
+    std::fs::write(&victim, "").unwrap();
+    let names = r#"{"kernels": [{"file": "../../victim.rs"}, {"file": ".."}, {"file": 3}, {"file": "mine.rs/"}]}"#;
+    std::fs::write(out.join("manifest.json"), names).unwrap();
+    assert!(compile("third *\n").status.success());
+    assert!(victim.exists());
+    assert_eq!(kernels(), ["mine.rs", "second.rs", "third.rs"], "the second is not known any more");
+
+    // What cannot be written leaves everything as it was.
+    let before = std::fs::read(out.join("constants.bin")).unwrap();
+    std::fs::create_dir(out.join("manifest.new")).unwrap();
+    let failed = compile("fourth *\n");
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(text(&failed.stderr).contains("cannot write to `"), "{}", text(&failed.stderr));
+    assert_eq!(std::fs::read(out.join("constants.bin")).unwrap(), before);
+    assert_eq!(kernels(), ["mine.rs", "second.rs", "third.rs"]);
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let net = Net::new(17).input("x", &["2"]).node("Neg", &["x"], &["y"]).output("y");
+    let file = write(folder.path(), &net);
+    npy::write(Path::new(&at("long.npy")), &list(&[1.0_f32, 2.0, 3.0])).unwrap();
+    npy::write(Path::new(&at("whole.npy")), &list(&[1_i32, 2])).unwrap();
+    std::fs::write(at("cut.npy"), &npy::encode(&list(&[1.0_f32, 2.0]))[..70]).unwrap();
+    std::fs::write(at("noise.png"), [0x89, b'P', b'N', b'G', 1, 2, 3]).unwrap();
+    for (input, says) in [
+        ("x=long.npy", "input `x` is f32[3], expected f32[2]"),
+        ("x=whole.npy", "input `x` is i32[2], expected f32[2]"),
+        ("x=cut.npy", "input `x`"),
+        ("x=noise.png", "input `x`"),
+        ("x=absent.npy", "input `x`"),
+        ("z=long.npy", "no input `z`"),
+    ] {
+        let (name, file_name) = input.split_once('=').unwrap();
+        let input = format!("{name}={}", at(file_name));
+        for command in [vec!["golden", &file, "--output-dir", &at("out")], vec!["validate", &file]] {
+            let done = graphc(&[&command[..], &["--input", &input]].concat());
+            assert_eq!(done.status.code(), Some(2), "{command:?} {input}");
+            assert!(text(&done.stderr).contains(says), "{command:?} {input}: {}", text(&done.stderr));
+        }
+    }
+    assert!(!Path::new(&at("out")).exists(), "nothing is written before all is known to be well");
+}
+
+#[test]
 fn files_that_are_no_models() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("noise.onnx");

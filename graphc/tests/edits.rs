@@ -31,7 +31,8 @@ impl Folders {
         let (model, of, kernels) = (held.path().join("m.onnx"), held.path().join("out"), held.path().join("edits"));
         std::fs::write(&model, encoder_block(16, 2, 4, 8).model().encode_to_vec()).unwrap();
         let args = ["compile", model.to_str().unwrap(), "--out", of.to_str().unwrap()];
-        assert!(Command::new(env!("CARGO_BIN_EXE_graphc")).args(args).output().unwrap().status.success());
+        let done = Command::new(env!("CARGO_BIN_EXE_graphc")).args(args).output().unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
         Folders { _held: held, of, kernels }
     }
 
@@ -80,6 +81,25 @@ fn a_fork_is_listed_and_rebased() {
     let both = std::fs::read_to_string(&edit).unwrap();
     assert!(both.contains("nothing yet") && both.contains("billion steps"), "{both}");
     assert!(text(&folders.graphc(&["edits"]).stdout).contains("as forked"));
+}
+
+#[test]
+fn compile_takes_edits() {
+    let folders = Folders::new();
+    assert!(folders.graphc(&["fork", "ffn"]).status.success());
+    Folders::change(&folders.kernels.join("ffn.rs"), "    #[kernel]\n", "    #[kernel]\n    #[edit(\"by hand\")]\n");
+    let model = folders.of.parent().unwrap().join("m.onnx");
+    let (model, out) = (model.to_str().unwrap(), folders.of.with_file_name("edited"));
+    let args = ["compile", model, "--out", out.to_str().unwrap(), "--kernels", folders.kernels.to_str().unwrap()];
+    let done = Command::new(env!("CARGO_BIN_EXE_graphc")).args(args).output().unwrap();
+    assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
+    assert!(text(&done.stdout).contains("by hand"), "{}", text(&done.stdout));
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    assert!(read("kernels/ffn.rs").contains("by hand"));
+    assert!(read("tests/snapshots/kernels__ffn_source.snap").contains("by hand"));
+    assert!(read("src/lib.rs").contains("pub mod ffn;"));
+    assert!(read("tests/kernels.rs").contains(".expect_bytes("));
+    assert!(read("Cargo.toml").contains("name = \"edited\""));
 }
 
 #[test]

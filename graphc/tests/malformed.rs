@@ -6,11 +6,13 @@ mod support;
 use std::collections::HashMap;
 use std::path::Path;
 
+use graphc::emit::{Emission, EmitError, emit};
 use graphc::golden::{Keep, run};
 use graphc::graph::{DType, Graph, Tensor, Type};
 use graphc::import::{Options, import};
 use graphc::onnx::{Folder, Model};
-use graphc::{check, npy, rewrite};
+use graphc::{check, npy, plan, rewrite};
+use iss::target::QC_U;
 use ndarray::{ArrayD, IxDyn};
 use prost::Message;
 use support::{Lcg, Net, int, ints, list};
@@ -46,6 +48,12 @@ fn go_through(bytes: Vec<u8>) -> bool {
         let (rewritten, _) = rewrite::all(&graph).unwrap();
         let after = run(&rewritten, &inputs, Keep::Outputs);
         assert!(before.is_err() || after.is_ok(), "{after:?}");
+        if let Ok(plan) = plan::plan(rewritten, None) {
+            // What is planned is emitted, or refused by name; a text that its own check refuses is a fault of ours.
+            for error in emit(&plan, &Emission { target: QC_U }).err().unwrap_or_default() {
+                assert!(matches!(error, EmitError::Step { .. }), "{error}");
+            }
+        }
     }
     true
 }
@@ -68,6 +76,7 @@ fn samples() -> Vec<Vec<u8>> {
         .node_with("ReduceSum", &["a", "to"], &["y"], &[int("keepdims", 0)])
         .node_with("Transpose", &["a"], &["t"], &[ints("perm", &[1, 0])])
         .output("t");
+    samples.push(support::small::encoder_block(4, 1, 1, 16).model().encode_to_vec());
     samples.push(chain.model().encode_to_vec());
     samples
 }
@@ -156,6 +165,23 @@ fn huge_dimensions_are_refused_before_memory_is_asked_for() {
         .node("Add", &["x", "t"], &["y"])
         .output("y");
     assert!(net.errors().contains("more than"), "{}", net.errors());
+}
+
+/// A small file may ask for much: each tensor is within the limit, all of them together are not.
+#[test]
+fn memory_of_a_run_is_bounded() {
+    let mut net =
+        Net::new(17).input("x", &["1"]).constant("to", list(&[1_i64 << 28])).node("Expand", &["x", "to"], &["x0"]);
+    for i in 0..4 {
+        net = net.node("Neg", &[&format!("x{i}")], &[&format!("x{}", i + 1)]);
+    }
+    let graph = net.output("x4").build();
+    let inputs = HashMap::from([("x".to_owned(), list(&[1.0_f32]))]);
+    let error = run(&graph, &inputs, Keep::All).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "node `Neg:x4`: with its results 5368709124 bytes would be alive at once, and at most 4294967296 may be"
+    );
 }
 
 #[test]

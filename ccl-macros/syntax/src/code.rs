@@ -185,6 +185,10 @@ codes! {
     413 ShiftAmount = "wrong amount of a shift",
         before "fn f(a: Q<i32>, n: Q<i8>) -> Q<i32> {\n    a << n\n}",
         after "fn f(a: Q<i32>, n: Q<i8>) -> Q<i32> {\n    a << n.widen::<i32>()\n}";
+    /// More fraction bits than a fixed-point number has bits behind its sign: `Fx` is 32 bits wide.
+    414 FractionBits = "too many fraction bits",
+        before "fn f(a: Q<i32>) -> Q<i32> {\n    fx_mul::<40>(fx_raw::<16>(a), fx::<30>(0.5)).raw()\n}",
+        after "fn f(a: Q<i32>) -> Q<i32> {\n    fx_mul::<16>(fx_raw::<16>(a), fx::<30>(0.5)).raw()\n}";
     /// What flows in or out differs from its tensor: another element type, more channels, or weights in another order than
     /// they are taken.
     501 FlowShape = "shapes differ in a flow",
@@ -212,6 +216,16 @@ codes! {
     506 IdleWrite = "idle PEs write",
         before "#[kernel]\npub fn k<const H: usize>(x: &Ocm<i8, Planar<1, H, H>>, y: &mut Ocm<i8, Vector<256>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        y.scatter(a[0].widen::<i32>() + 128, a[0]).wait();\n    }\n}\n#[instance(target = QC_U)]\npub const K40: Kernel = k::<40>;",
         after "#[kernel]\npub fn k<const H: usize>(x: &Ocm<i8, Planar<1, H, H>>, y: &mut Ocm<i8, Vector<256>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        if t.inside() {\n            y.scatter(a[0].widen::<i32>() + 128, a[0]).wait();\n        }\n    }\n}\n#[instance(target = QC_U)]\npub const K40: Kernel = k::<40>;";
+    /// A kernel takes a tensor as `&mut` and nothing writes it, so that its caller finds in it what was there before. What another
+    /// function is given counts as written; a parameter whose name begins with `_` is unused on purpose.
+    507 NeverWritten = "output never written",
+        before "#[kernel]\nfn k(x: &Ocm<i8, Planar<1, 32, 32>>, y: &mut Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        probe!(a[0]);\n    }\n}",
+        after "#[kernel]\nfn k(x: &Ocm<i8, Planar<1, 32, 32>>, y: &mut Ocm<i8, Planar<1, 32, 32>>) {\n    for t in x.tiles() {\n        let a = t.fetch::<Lrm<i8, 1>>().wait();\n        y.at(t).store(a);\n    }\n}";
+    /// A store of fewer channels than a chunk of the walk has, to a tensor of as many channels as are walked: the other channels of each
+    /// chunk are never written.
+    508 PartOfChunk = "store of a part of a chunk",
+        before "fn f(x: &Ocm<i8, Planar<8, 32, 32>>, y: &mut Ocm<i8, Planar<8, 32, 32>>) {\n    for t in x.tiles().chunks::<4>() {\n        let a = t.fetch::<Lrm<i8, 4>>().wait();\n        y.at(t).store(a[0]);\n    }\n}",
+        after "fn f(x: &Ocm<i8, Planar<8, 32, 32>>, y: &mut Ocm<i8, Planar<8, 32, 32>>) {\n    for t in x.tiles().chunks::<4>() {\n        let a = t.fetch::<Lrm<i8, 4>>().wait();\n        y.at(t).store(a);\n    }\n}";
     /// The sum of products may leave the 32 bits of an accumulator: the number of products (extents and trip counts of the
     /// instance) times the ends of the ranges of elements and weights. Biases are not counted.
     601 AccOverflow = "accumulator may overflow",

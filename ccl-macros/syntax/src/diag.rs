@@ -167,6 +167,10 @@ impl Diags {
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
+    /// Whether something was found inside a place. Does not count as reading.
+    pub fn has_any_in(&self, place: Span) -> bool {
+        self.list.iter().any(|d| place.start <= d.span.start && d.span.start < place.end)
+    }
     /// Whether no further finding is kept, so that there is no point in looking for suggestions.
     pub fn is_full(&self) -> bool {
         self.list.len() >= Self::MAX

@@ -10,8 +10,6 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use proc_macro2::Literal;
-
 use crate::ast::{Module, NodeId};
 use crate::source::{Pos, Span};
 
@@ -30,11 +28,6 @@ pub fn encode(module: &Module) -> Vec<u8> {
     let sum = fnv1a(&w.bytes);
     w.bytes.extend(sum.to_le_bytes());
     w.bytes
-}
-
-/// A module as one byte string literal.
-pub fn encode_literal(module: &Module) -> Literal {
-    Literal::byte_string(&encode(module))
 }
 
 /// Decodes a module, places included; nodes are numbered as the parser numbers them.

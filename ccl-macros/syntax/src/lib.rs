@@ -23,7 +23,7 @@ pub use ast::Module;
 pub use check::{Budget, Buffer, Most, Needs, Unmasked, check, check_budget, measure};
 pub use code::errors_page;
 pub use diag::{Code, Diag, Diags};
-pub use encode::{DecodeError, VERSION, decode, encode, encode_literal};
+pub use encode::{DecodeError, VERSION, decode, encode};
 pub use expand::{expand, expand_mod};
 pub use parse::file::{File, FileBlock};
 pub use parse::{MAX_DEPTH, MAX_HEIGHT};

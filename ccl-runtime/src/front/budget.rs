@@ -4,7 +4,7 @@
 use iss::target::Target;
 
 use super::error::FrontError;
-use crate::ir::{Block, Func, Module, OpKind, Type};
+use crate::ir::{self, Block, Func, Id, Loc, Module, Op, OpKind, Type, visit};
 
 /// Buffers in scope: name, bytes, file and line.
 type Live = Vec<(String, u64, String)>;
@@ -18,43 +18,66 @@ struct Peak {
 struct Meter<'m> {
     module: &'m Module,
     func: &'m Func,
-    /// Whether it counts on-chip memory, else that of PEs.
-    on_chip: bool,
     live: Live,
     peak: Peak,
 }
 
 impl Meter<'_> {
-    fn add(&mut self, name: &str, bytes: u64, place: String) {
-        self.live.push((name.to_owned(), bytes, place));
+    /// Keeps the buffers in use if none were larger.
+    fn measure(&mut self) {
         let total = self.live.iter().map(|(_, bytes, _)| bytes).sum();
         if total > self.peak.bytes {
             self.peak = Peak { bytes: total, live: self.live.clone() };
         }
     }
 
-    /// A buffer lives to the end of its block.
-    fn block(&mut self, block: &Block) {
-        let n = self.live.len();
-        for op in block {
-            let of = match op.kind {
-                OpKind::Lrm { dst, .. } if !self.on_chip => Some(dst),
-                OpKind::Ocm { dst } if self.on_chip => Some(dst),
-                _ => None,
-            };
-            if let Some(dst) = of {
-                let bytes = match self.func.ty(dst) {
-                    Type::Lrm { elem, n, ring } => (n * elem.bytes()) as u64 * ring as u64,
-                    Type::Ocm(bytes) => bytes.into(),
-                    _ => 0,
-                };
-                let file = self.module.files.get(op.loc.file as usize).map_or("", |file| file.as_str());
-                self.add(self.func.name_of(dst), bytes, format!("{file}:{}", op.loc.line));
-            }
-            op.kind.blocks().into_iter().for_each(|inner| self.block(inner));
-        }
-        self.live.truncate(n);
+    /// A buffer that an operation makes.
+    fn buffer(&self, op: &Op) -> Option<(Id, (String, u64, String))> {
+        let OpKind::Lrm { dst, .. } = op.kind else { return None };
+        let Type::Lrm { elem, n, ring } = self.func.ty(dst) else { return None };
+        let bytes = (n * elem.bytes()) as u64 * ring as u64;
+        Some((dst, (self.func.name_of(dst).to_owned(), bytes, place(self.module, op.loc))))
     }
+
+    /// A buffer lives to the last operation of its block that uses it, since what is laid out trip by trip is one block here.
+    fn block(&mut self, block: &Block) {
+        let outer = self.live.len();
+        let last = visit::last_uses(block);
+        let mut own = Vec::new();
+        for (i, op) in block.iter().enumerate() {
+            let (made, inner) = (self.buffer(op), op.kind.blocks());
+            if made.is_some() || !inner.is_empty() {
+                own.retain(|(end, _)| *end >= i);
+                own.extend(made.map(|(id, buffer)| (last.get(&id).copied().unwrap_or(i), buffer)));
+                self.live.truncate(outer);
+                self.live.extend(own.iter().map(|(_, buffer)| buffer.clone()));
+                self.measure();
+            }
+            inner.into_iter().for_each(|inner| self.block(inner));
+        }
+        self.live.truncate(outer);
+    }
+}
+
+fn place(module: &Module, loc: Loc) -> String {
+    let file = module.files.get(loc.file as usize).map_or("", |file| file.as_str());
+    format!("{file}:{}", loc.line)
+}
+
+fn local_peak(module: &Module, func: &Func) -> Peak {
+    let mut meter = Meter { module, func, live: Vec::new(), peak: Peak::default() };
+    meter.block(&func.body);
+    meter.peak
+}
+
+fn on_chip_peak(module: &Module, func: &Func) -> Peak {
+    let peak = ir::peak::on_chip(func);
+    let shown = |(id, bytes, loc): &(Id, u64, Loc)| {
+        let is_param = func.params.iter().any(|param| param.id == *id);
+        let at = if is_param { "a parameter".to_owned() } else { place(module, *loc) };
+        (func.name_of(*id).to_owned(), *bytes, at)
+    };
+    Peak { bytes: peak.bytes, live: peak.live.iter().map(shown).collect() }
 }
 
 /// Checks both memories.
@@ -78,15 +101,9 @@ pub(super) fn check(module: &Module, target: &Target) -> Result<(), FrontError> 
         ),
     ] {
         for func in &module.funcs {
-            let mut meter = Meter { module, func, on_chip, live: Vec::new(), peak: Peak::default() };
-            for param in func.params.iter().filter(|_| on_chip) {
-                if let Type::Ocm(bytes) = func.ty(param.id) {
-                    meter.add(func.name_of(param.id), bytes.into(), "a parameter".to_owned());
-                }
-            }
-            meter.block(&func.body);
-            if meter.peak.bytes > room {
-                let (name, bytes, product) = (&func.name, meter.peak.bytes, &spec.product);
+            let peak = if on_chip { on_chip_peak(module, func) } else { local_peak(module, func) };
+            if peak.bytes > room {
+                let (name, bytes, product) = (&func.name, peak.bytes, &spec.product);
                 let message = format!(
                     "`{name}` needs {bytes} bytes of {what}, {} more than the {room} of `{product}`",
                     bytes - room
@@ -95,7 +112,7 @@ pub(super) fn check(module: &Module, target: &Target) -> Result<(), FrontError> 
                 error.help = Some(help.to_owned());
                 let shown =
                     |(name, bytes, place): &(String, u64, String)| format!("`{name}` has {bytes} bytes ({place})");
-                error.calls = meter.peak.live.iter().map(shown).collect();
+                error.calls = peak.live.iter().map(shown).collect();
                 return Err(error);
             }
         }

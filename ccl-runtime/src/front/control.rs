@@ -739,6 +739,7 @@ impl<'p> Cx<'p> {
 
     /// An `if` over a condition of each PE, as a statement.
     fn pe_if(&mut self, c: Pe, then: &'p Block, otherwise: Option<&'p Expr>) -> R<()> {
+        self.land_random()?;
         self.materialise_branches(then, otherwise)?;
         let c = self.stable(c);
         self.masks += 1;
@@ -780,6 +781,7 @@ impl<'p> Cx<'p> {
             let (_, b) = self.branch_expr(otherwise)?;
             return self.select(c, &a, &b);
         }
+        self.land_random()?;
         self.materialise_branches(then, Some(otherwise))?;
         let c = self.stable(c);
         self.masks += 1;

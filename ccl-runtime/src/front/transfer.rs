@@ -75,6 +75,10 @@ impl Cx<'_> {
     pub(super) fn land_block(&mut self, depth: usize) -> R<()> {
         self.land_all(|f| f.depth == depth)
     }
+    /// Waits for the random access under way, before a block that may start another one or read what it brings.
+    pub(super) fn land_random(&mut self) -> R<()> {
+        self.land_all(|f| f.is_random)
+    }
     /// `drain()`.
     pub(super) fn drain(&mut self) -> R<()> {
         self.land_all(|_| true)
@@ -431,7 +435,6 @@ impl Cx<'_> {
 
     /// `x.gather(index)`, `y.scatter(index, value)`.
     pub(super) fn random(&mut self, view: &View, index: Pe, value: Option<Pe>) -> R<Val> {
-        self.no_mask("random access")?;
         if !view.steps.is_empty() || view.is_external || matches!(view.kind, Kind::Stream(_)) {
             return self.fail(
                 "random access to a part of a tensor, a stream or external memory",

@@ -882,8 +882,10 @@ impl Machine<'_> {
         let (data_at, valid_at) = (self.offset(fr, data), valid.map(|v| self.offset(fr, v)));
         let array: Vec<usize> = (0..self.lanes()).filter(|l| self.in_array(*l)).collect();
         for lane in array {
-            if self.mask()[lane] == Mask::Off {
-                continue;
+            match self.mask()[lane] {
+                Mask::Off => continue,
+                Mask::Unknown => return self.undefined("decides who takes part in a random access"),
+                Mask::On => {}
             }
             if idx[lane] == UNDEF {
                 return self.undefined("is the index of a random access");

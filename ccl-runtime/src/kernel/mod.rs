@@ -47,6 +47,8 @@ mod compiled;
 mod instance;
 mod ledger;
 mod parameter;
+#[doc(hidden)]
+pub mod reference;
 mod signature;
 mod source;
 
@@ -65,5 +67,5 @@ pub use ledger::{Edit, HandWork, ledger};
 pub use parameter::{HostLayout, Parameter};
 #[doc(hidden)]
 pub use parameter::{host, native, param, write_host, write_native};
-pub use signature::{Field, Role, Signature, check_signature};
+pub use signature::{Field, Role, Signature, check_signature, signature_text};
 pub use source::{Fills, Link, Linked, Source};

@@ -1,5 +1,7 @@
 //! Signatures as written, and their comparison at compile time: what an override or a stub must keep.
 
+use std::fmt;
+
 use super::text::Text;
 
 /// What a function takes and returns, as its text says it.
@@ -22,6 +24,21 @@ pub struct Field {
     pub name: &'static str,
     /// Its type.
     pub ty: &'static str,
+}
+
+/// A signature as text, a line a parameter, so that a difference shows what moved; of names and types.
+pub fn signature_text(name: &str, consts: &[(&str, &str)], params: &[(&str, &str)], result: &str) -> String {
+    let consts: Vec<String> = consts.iter().map(|(name, ty)| format!("const {name}: {ty}")).collect();
+    let consts = if consts.is_empty() { String::new() } else { format!("<{}>", consts.join(", ")) };
+    let params: String = params.iter().map(|(name, ty)| format!("    {name}: {ty},\n")).collect();
+    format!("fn {name}{consts}(\n{params}) -> {result}")
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = |fields: &[Field]| fields.iter().map(|field| (field.name, field.ty)).collect::<Vec<_>>();
+        f.write_str(&signature_text(self.name, &fields(self.consts), &fields(self.params), self.result))
+    }
 }
 
 /// Which function has to keep a signature.
@@ -133,6 +150,11 @@ mod tests {
             drift(Role::Stub, Signature { result: "i32", ..BASE }),
             "stub `base`: the result is `i32`, that of the slot is `()`"
         );
+    }
+
+    #[test]
+    fn a_line_a_parameter() {
+        assert_eq!(BASE.to_string(), "fn base<const C: usize>(\n    x: &Ocm<i8, Packed<C, 8, 8>>,\n    s: Scale,\n) -> ()");
     }
 
     #[test]

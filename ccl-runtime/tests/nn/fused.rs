@@ -7,6 +7,8 @@ use ccl_runtime::nn::tables::{self, Quantisation};
 use crate::support::*;
 
 ccl! {
+    use ccl_runtime::nn::argmax::enlarge_argmax;
+    use ccl_runtime::nn::decode_head::decode_head;
     use ccl_runtime::nn::matmul::{dense_bias, dense_bias_around, dense_bias_residual};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
 
@@ -30,6 +32,23 @@ ccl! {
     const MIX_N: Kernel = mix_ffn::<4, 8, 9, 17, 1, 4, 8>;
     #[instance(target = QC_N)]
     const MIX_ONE: Kernel = mix_ffn::<4, 4, 1, 1, 1, 4, 4>;
+
+    // Two rows of 4 pixels a PE, on a part of the array.
+    #[instance(target = QC_U)]
+    const HEAD_U: Kernel = decode_head::<4, 16, 8, 5, 40, 56, 20, 28, 10, 14, 5, 7, 2, 20, 112, 16, 1, 32, 64, 32>;
+    #[instance(target = QC_N)]
+    const HEAD_N: Kernel = decode_head::<4, 16, 8, 6, 16, 32, 8, 16, 4, 8, 2, 4, 2, 8, 64, 16, 1, 32, 64, 32>;
+    #[instance(target = QC_N)]
+    const HEAD_FOUR_ROWS: Kernel = decode_head::<4, 16, 8, 4, 32, 24, 16, 12, 8, 6, 4, 3, 4, 8, 96, 16, 2, 64, 64, 16>;
+    #[instance(target = QC_N)]
+    const HEAD_ONE_ROW: Kernel = decode_head::<4, 16, 8, 4, 8, 8, 4, 4, 2, 2, 1, 1, 1, 8, 8, 16, 1, 32, 64, 16>;
+
+    #[instance(target = QC_U)]
+    const LABELS_U: Kernel = enlarge_argmax::<7, 33, 34, 132, 136, 4, 16, 1, 34>;
+    #[instance(target = QC_N)]
+    const LABELS_N: Kernel = enlarge_argmax::<150, 3, 9, 12, 36, 4, 16, 1, 9>;
+    #[instance(target = QC_N)]
+    const LABELS_ONE: Kernel = enlarge_argmax::<1, 3, 2, 24, 16, 8, 64, 2, 4>;
 }
 
 /// Weights of all sizes, and int8 biases: as sums have them, or as addends of a sum whose step is `1 / ratio` of theirs.
@@ -119,5 +138,39 @@ fn feed_forward_blocks() {
             ];
             agree(kernel, &given, FIXED);
         }
+    }
+}
+
+#[test]
+fn decode_heads() {
+    let steps = |scale: f32| Quantisation { scale, zero_point: 0 };
+    let gelu = tables::unary(steps(0.0413), steps(0.0307), tables::gelu);
+    let parts: Vec<i8> =
+        [0.0219, 0.0377, 0.0413, 0.0298].into_iter().flat_map(|s| tables::unary(steps(s), steps(0.0377), |x| x)).collect();
+    let heads = [
+        (&HEAD_U, [4, 16, 8, 5]),
+        (&HEAD_N, [4, 16, 8, 6]),
+        (&HEAD_FOUR_ROWS, [4, 16, 8, 4]),
+        (&HEAD_ONE_ROW, [4, 16, 8, 4]),
+    ];
+    for (kernel, [inputs, each, fused, classes]) in heads {
+        let given = [
+            ("project", stream(each, inputs, Some(0.31719))),
+            ("tables", vector(ElemType::I8, &parts)),
+            ("fuse", stream(fused, 4 * each, None)),
+            ("gate", vector(ElemType::I8, &gelu)),
+            ("classify", stream(classes, fused, None)),
+            ("project_scales", scales([0.003134719, 0.8134719])),
+            ("fuse_scale", scale(0.000719)),
+            ("classify_scale", scale(0.002719)),
+        ];
+        agree(kernel, &given, FIXED);
+    }
+}
+
+#[test]
+fn labels_of_enlarged_logits() {
+    for kernel in [&LABELS_U, &LABELS_N, &LABELS_ONE] {
+        agree(kernel, &[], EXACT);
     }
 }

@@ -331,6 +331,7 @@ impl Gen<'_> {
             }
             21 if self.in_where == 0 => self.macs(),
             22 if self.in_where == 0 => self.transfer(),
+            22 => self.random_access(),
             23 => {
                 let c = self.name("t");
                 put!(self, "{c} = s.var 0");
@@ -433,28 +434,7 @@ impl Gen<'_> {
                 put!(self, "{s} = s.load {o}[{}]", 4 * self.rng.below(64));
                 self.svars_from(&s);
             }
-            1 => {
-                let (b, t) = (self.name("b"), self.name("t"));
-                put!(self, "{b} = lrm <i32 x 3>");
-                let s = self.src();
-                put!(self, "{b}[0] = clip {s}, -2, {}", side * side);
-                put!(self, "{b}[1] = mov 0");
-                put!(self, "{b}[2] = mov 0");
-                if self.rng.once_in(2) {
-                    put!(
-                        self,
-                        "{t} = rau.load %x[0] elem 2 limit {} idx {b}[0] data {b}.h[2] valid {b}[2]",
-                        side * side
-                    );
-                    put!(self, "wait {t}");
-                } else {
-                    // Equal indices: the last PE in row order stays.
-                    put!(self, "{t} = rau.store %z[0] elem 1 limit {} idx {b}[0] data {b}.b[4]", side * side);
-                    put!(self, "wait {t}");
-                }
-                self.bufs.push(Buf { name: b, elem: "i32", n: 3 });
-                self.bufs.pop();
-            }
+            1 => self.random_access(),
             _ => {
                 let (b, f) = (self.name("b"), self.name("f"));
                 put!(self, "{b} = lrm <i32 x 1>");
@@ -472,6 +452,29 @@ impl Gen<'_> {
                 );
                 put!(self, "wait {f}");
             }
+        }
+    }
+
+    /// It passes over disabled PEs, so that it may stand in `where`.
+    fn random_access(&mut self) {
+        let elements = self.side * self.side;
+        let (b, t) = (self.name("b"), self.name("t"));
+        put!(self, "{b} = lrm <i32 x 3>");
+        let s = self.src();
+        put!(self, "{b}[0] = clip {s}, -2, {elements}");
+        put!(self, "{b}[1] = mov 0");
+        put!(self, "{b}[2] = mov 0");
+        if self.rng.once_in(2) {
+            put!(self, "{t} = rau.load %x[0] elem 2 limit {elements} idx {b}[0] data {b}.h[2] valid {b}[2]");
+            put!(self, "wait {t}");
+            let (found, valid) = (self.name("q"), self.name("q"));
+            put!(self, "{found} = mov {b}.h[2]");
+            put!(self, "{valid} = mov {b}[2]");
+            self.q.extend([found, valid]);
+        } else {
+            // Equal indices: the last PE in row order stays.
+            put!(self, "{t} = rau.store %z[0] elem 1 limit {elements} idx {b}[0] data {b}.b[4]");
+            put!(self, "wait {t}");
         }
     }
 

@@ -1,15 +1,20 @@
 //! `graphc compile`.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use graphc::edits::Edits;
+use graphc::emit::package::Runtime;
 use graphc::emit::{Emission, Emitted, emit};
+use graphc::graph::Tensor;
 use graphc::plan::kernel;
 use graphc::{plan, rewrite};
 use iss::target::Target;
 
-use crate::cli::{Exit, Source, complain, say};
+use crate::cli::folder::{self, Contents};
+use crate::cli::{Exit, Source, complain, input, named, say};
 
 /// Compiles a quantised model to a folder of kernels, their constants and a manifest.
 #[derive(Debug, Args)]
@@ -25,6 +30,19 @@ pub struct Compile {
     /// The machine: a product, and what differs from it
     #[arg(long, default_value = "QC-U")]
     target: Target,
+    /// A folder of hand edits, as `graphc fork` makes them: they take the places of generated kernels
+    #[arg(long, value_name = "DIR")]
+    kernels: Option<PathBuf>,
+    /// Name of the package; that of the folder if it is not given
+    #[arg(long, value_parser = package_name)]
+    name: Option<String>,
+    /// Where the package finds `ccl-runtime`: a folder relative to the package, or a version
+    #[arg(long, value_name = "PATH|VERSION", value_parser = parse_runtime)]
+    runtime: Option<Runtime>,
+    /// An input from which the golden tensors of the package's tests are computed: a `.npy` file or an image; drawn from a seed
+    /// if none is given
+    #[arg(long = "input", value_name = "NAME=FILE", value_parser = named)]
+    inputs: Vec<(String, String)>,
 }
 
 impl Compile {
@@ -32,7 +50,7 @@ impl Compile {
         let cut = self.boundaries.as_deref().map(read).transpose()?;
         let (graph, _) = rewrite::all(&self.source.graph()?)?;
         let plan = plan::plan(graph, cut.as_deref())?;
-        let emitted = match emit(&plan, &Emission { target: self.target.clone() }) {
+        let mut emitted = match emit(&plan, &Emission { target: self.target.clone() }) {
             Ok(emitted) => emitted,
             Err(errors) => {
                 for error in errors {
@@ -41,10 +59,53 @@ impl Compile {
                 return Ok(Exit::Refused);
             }
         };
-        write(&self.out, &emitted).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
+        if let Some(folder) = &self.kernels {
+            match Edits::open(folder)?.apply(&mut emitted) {
+                Ok(states) => say(&super::edits::text(&states))?,
+                Err(errors) => {
+                    errors.iter().for_each(|error| complain(&format!("error: {error}")));
+                    return Ok(Exit::Refused);
+                }
+            }
+        }
+        let contents = Contents {
+            plan: &plan,
+            target: &self.target,
+            name: self.name.clone().unwrap_or_else(|| folder::name_of(&self.out)),
+            runtime: self.runtime.clone().unwrap_or_else(|| folder::runtime(&self.out)),
+            inputs: self.golden_inputs(&plan)?,
+        };
+        let files = folder::files(&contents, &emitted)?;
+        write(&self.out, &files, &emitted).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
         report(&emitted)?;
         Ok(Exit::Done)
     }
+}
+
+impl Compile {
+    fn golden_inputs(&self, plan: &plan::Plan) -> anyhow::Result<HashMap<String, Tensor>> {
+        if self.inputs.is_empty() {
+            return Ok(graphc::emit::golden::sample(plan, 1));
+        }
+        let read = |(name, file): &(String, String)| {
+            let tensor = input::read(&plan.graph, name, Path::new(file))?;
+            Ok((name.clone(), tensor))
+        };
+        self.inputs.iter().map(read).collect()
+    }
+}
+
+fn parse_runtime(text: &str) -> Result<Runtime, String> {
+    let is_version = text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(['/', '\\']);
+    Ok(if is_version { Runtime::Version(text.to_owned()) } else { Runtime::Path(text.to_owned()) })
+}
+
+fn package_name(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(plain) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("`{text}` is no name of a package, expected letters, digits, `-` and `_`"))
 }
 
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
@@ -52,22 +113,44 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
     Ok(kernel::parse(&text)?)
 }
 
-/// All files are written beside their places and then renamed, so that none is ever half there.
-fn write(folder: &Path, emitted: &Emitted) -> anyhow::Result<()> {
-    let kernels = folder.join("kernels");
-    std::fs::create_dir_all(&kernels)?;
-    let manifest = serde_json::to_string_pretty(&emitted.manifest)? + "\n";
-    let mut files: Vec<(PathBuf, &[u8])> =
-        emitted.sources.iter().map(|(name, text)| (kernels.join(name), text.as_bytes())).collect();
-    files.push((folder.join("constants.bin"), &emitted.blob));
-    files.push((folder.join("manifest.json"), manifest.as_bytes()));
-    for (path, bytes) in &files {
-        std::fs::write(path.with_extension("new"), bytes)?;
+/// All files are written beside their places and then renamed, so that none is ever half there. Kernels of an earlier run that
+/// are none of this one's are removed; files that its manifest does not name are the user's.
+fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>, emitted: &Emitted) -> anyhow::Result<()> {
+    let beside = |path: &Path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".part");
+        PathBuf::from(name)
+    };
+    let stale = stale(folder, emitted);
+    let paths: Vec<(PathBuf, &[u8])> =
+        files.iter().map(|(name, bytes)| (folder.join(name), bytes.as_slice())).collect();
+    let written = paths.iter().try_for_each(|(path, bytes)| {
+        std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        std::fs::write(beside(path), bytes)
+    });
+    if written.is_err() {
+        paths.iter().for_each(|(path, _)| _ = std::fs::remove_file(beside(path)));
     }
-    for (path, _) in &files {
-        std::fs::rename(path.with_extension("new"), path)?;
+    written?;
+    for (path, _) in &paths {
+        std::fs::rename(beside(path), path)?;
+    }
+    for path in stale {
+        std::fs::remove_file(path)?;
     }
     Ok(())
+}
+
+/// Kernels that the folder's manifest names and this run does not write. A manifest that cannot be read names none.
+fn stale(folder: &Path, emitted: &Emitted) -> Vec<PathBuf> {
+    let text = std::fs::read(folder.join("manifest.json")).unwrap_or_default();
+    let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let named = manifest["kernels"].as_array().into_iter().flatten().filter_map(|kernel| kernel["file"].as_str());
+    // A manifest is a file like others: what it names must be a plain name of a kernel, not a way out of the folder.
+    let is_kernel =
+        |name: &&str| name.ends_with(".rs") && Path::new(name).components().count() == 1 && !name.contains("..");
+    let left = named.filter(is_kernel).filter(|name| !emitted.sources.contains_key(*name));
+    left.map(|name| folder.join("kernels").join(name)).filter(|path| path.is_file()).collect()
 }
 
 fn report(emitted: &Emitted) -> anyhow::Result<()> {

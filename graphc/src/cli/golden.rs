@@ -1,27 +1,24 @@
 //! `graphc golden`: a run of the golden executor on files, for comparisons while developing.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
-use ccl_golden::compare::{Comparison, compare};
+use anyhow::{Context, anyhow};
 use clap::Args;
 use graphc::golden::{Keep, eval, run};
 use graphc::graph::{Graph, Tensor, ValueId};
+use graphc::validate::compare_tensors;
 use graphc::{npy, rewrite};
-use ndarray::Array4;
 
-use crate::cli::{Exit, Source, in_folder, named, say};
+use crate::cli::{Exit, Source, in_folder, input, named, say};
 
 /// Runs a model on the golden operators and writes its outputs.
 #[derive(Debug, Args)]
 pub struct Golden {
     #[command(flatten)]
     source: Source,
-    /// An input: a `.npy` file, or a `.png` that is normalised as for ImageNet; may be repeated
+    /// An input: a `.npy` file, or a PNG or JPEG that is resized and normalised as for ImageNet; may be repeated
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = named)]
     inputs: Vec<(String, String)>,
     /// Where outputs go, as `NAME.npy`
@@ -52,7 +49,7 @@ impl Golden {
         }
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
-            let tensor = read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            let tensor = input::read(&graph, name, Path::new(file))?;
             inputs.insert(name.clone(), tensor);
         }
         let start = Instant::now();
@@ -93,50 +90,10 @@ fn compare_nodes(graph: &Graph, folder: &Path) -> anyhow::Result<()> {
         let views: Vec<Option<&Tensor>> = inputs.iter().map(Option::as_ref).collect();
         for (tensor, &id) in eval(&node.op, &views)?.iter().zip(&node.outputs) {
             let Some(reference) = stored(id) else { continue };
-            let c = difference(tensor, &reference).with_context(|| format!("node `{}`", node.name))?;
+            let c = compare_tensors(tensor, &reference).map_err(|reason| anyhow!("node `{}`: {reason}", node.name))?;
             let (op, name) = (&node.origin.op_type, &node.name);
             say(&format!("{op} {name} {} of {} differ, by {} at most\n", c.mismatches, c.total, c.max_abs_err))?;
         }
     }
     Ok(())
-}
-
-fn difference(a: &Tensor, b: &Tensor) -> anyhow::Result<Comparison> {
-    Ok(match (a, b) {
-        (Tensor::F32(a), Tensor::F32(b)) => compare(a.view(), b.view())?,
-        (Tensor::I8(a), Tensor::I8(b)) => compare(a.view(), b.view())?,
-        (Tensor::U8(a), Tensor::U8(b)) => compare(a.view(), b.view())?,
-        (Tensor::I32(a), Tensor::I32(b)) => compare(a.view(), b.view())?,
-        (Tensor::I64(a), Tensor::I64(b)) => compare(a.view(), b.view())?,
-        _ => bail!("{} against {}", a.ty(), b.ty()),
-    })
-}
-
-pub(super) fn read(path: &Path) -> anyhow::Result<Tensor> {
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("npy") => Ok(npy::read(path)?),
-        Some("png") => image(path),
-        _ => bail!("expected a `.npy` or a `.png` file"),
-    }
-}
-
-/// An RGB image as `[1, 3, H, W]`, `(value / 255 - mean) / deviation` by channel.
-fn image(path: &Path) -> anyhow::Result<Tensor> {
-    const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
-    const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
-    let mut decoder = png::Decoder::new(BufReader::new(File::open(path)?));
-    decoder.set_transformations(png::Transformations::normalize_to_color8());
-    let mut reader = decoder.read_info()?;
-    let size = reader.output_buffer_size().context("the image is too large")?;
-    ensure!(size <= 1 << 28, "the image is too large");
-    let mut pixels = vec![0; size];
-    let info = reader.next_frame(&mut pixels)?;
-    let samples = info.color_type.samples();
-    ensure!(samples >= 3, "expected an image in colours");
-    let (height, width) = (info.height as usize, info.width as usize);
-    let normalised = |(_, c, y, x): (usize, usize, usize, usize)| {
-        let value = f32::from(pixels[(y * width + x) * samples + c]);
-        (value / 255.0 - MEAN[c]) / DEVIATION[c]
-    };
-    Ok(Array4::from_shape_fn((1, 3, height, width), normalised).into_dyn().into())
 }

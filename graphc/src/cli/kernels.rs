@@ -44,7 +44,7 @@ impl Kernels {
         let (graph, _) = rewrite::all(&self.source.graph()?)?;
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
-            let tensor = super::golden::read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            let tensor = super::input::read(&graph, name, Path::new(file))?;
             inputs.insert(name.clone(), tensor);
         }
         let ran = if self.golden.is_none() { Some(run(&graph, &inputs, Keep::All)?) } else { None };
@@ -108,8 +108,13 @@ impl Kernels {
                     ran.profile.root.peak_lrm_bytes,
                     ran.profile.root.peak_ocm_bytes,
                     entry.compile_s,
-                    ran.simulate_s,
+                    ran.simulate_s(),
                 ))?;
+                for region in ran.profile.root.children.iter().filter(|_| how == "isolated") {
+                    let table = &region.inclusive;
+                    let classes: Vec<String> = table.classes.iter().map(|(c, u)| format!("{c} {}", u.cycles)).collect();
+                    say(&format!("    {:>8} {} ({})\n", table.cycles, region.name, classes.join(", ")))?;
+                }
                 for output in &kernel.outputs {
                     let id = id(&output.tensor)?;
                     let own = device::from_bytes(&plan, id, &tensors[&output.tensor]).context("a tensor")?;

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use graphc::files::write_whole;
+use graphc::golden::{Keep, run};
 use graphc::graph::{Graph, Tensor};
 use graphc::import::{self, NodeReport, Options};
 use graphc::npy;
 use graphc::onnx::Model;
-use graphc::validate::{self, Golden, Named, Status, Validation, Values, compare};
+use graphc::validate::{self, Golden, Named, Status, Stepwise, Validation, Values, compare};
 
-use crate::cli::golden::read;
-use crate::cli::{Exit, Source, complain, named, say};
+use iss::target::Target;
+
+use crate::cli::{Exit, Source, complain, input, named, say};
 
 /// Compares every node of a model with a reference: on the reference's inputs, and after the whole network.
 ///
@@ -34,6 +36,9 @@ pub struct Validate {
     /// What it is compared with
     #[arg(long, value_enum, default_value_t = Against::Ort)]
     against: Against,
+    /// The machine that is simulated
+    #[arg(long, default_value = "QC-U")]
+    target: Target,
     /// Rows of the table, worst first
     #[arg(long, default_value_t = 20)]
     rows: usize,
@@ -53,6 +58,8 @@ pub struct Validate {
 enum Of {
     /// The golden executor
     Golden,
+    /// Compiled kernels on the simulator, one for each step
+    Simulator,
 }
 
 /// What can be compared with.
@@ -83,6 +90,10 @@ impl Validate {
         let reference = self.reference(&model, &graph, &inputs)?;
         let validation = match self.of {
             Of::Golden => compare(&graph, &nodes, &Golden::run(&graph, &inputs)?, &reference),
+            Of::Simulator => {
+                let steps = Stepwise::compile(&graph, &self.target)?;
+                compare(&graph, &nodes, &steps.run(&graph, &inputs)?, &reference)
+            }
         };
         self.tell(&validation)?;
         if let Some(folder) = &self.output_dir {
@@ -108,7 +119,7 @@ impl Validate {
     fn tensors(&self, graph: &Graph) -> anyhow::Result<HashMap<String, Tensor>> {
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
-            let tensor = read(Path::new(file)).with_context(|| format!("input `{name}`, `{file}`"))?;
+            let tensor = input::read(graph, name, Path::new(file))?;
             inputs.insert(name.clone(), tensor);
         }
         if let Some(seed) = self.synthetic {
@@ -123,11 +134,12 @@ impl Validate {
 
     fn reference(&self, model: &Model, graph: &Graph, inputs: &HashMap<String, Tensor>) -> anyhow::Result<Named> {
         match (self.against, self.of) {
-            (Against::Ort, _) => {
+            (Against::Ort, Of::Golden | Of::Simulator) => {
                 // What is wrong with the inputs is better said by us than by the library.
                 graphc::golden::check_inputs(graph, inputs)?;
                 ort(model, inputs)
             }
+            (Against::Golden, Of::Simulator) => Ok(Named::golden(graph, &run(graph, inputs, Keep::All)?)),
             (Against::Golden, Of::Golden) => {
                 bail!("the golden executor is compared with itself; `--against ort` is meant")
             }
@@ -156,7 +168,7 @@ fn write_failures(
     reference: &dyn Values,
 ) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
-    write_whole(&folder.join("errors.png"), &validate::picture(validation)?)?;
+    write_whole(&folder.join("errors.png"), &validate::picture(validation))?;
     let failing = validation.worst_first().into_iter().filter(|row| row.status == Status::Fail);
     for row in failing.take(MAX_REPRODUCERS) {
         let Some(node) = nodes.iter().find(|node| node.name == row.name) else { continue };

@@ -1,5 +1,6 @@
 //! Signatures of kernels as their texts have them, and their comparison field by field.
 
+use ccl_runtime::kernel::signature_text;
 use ccl_syntax::ast::{AttrKind, Fn, ItemKind, Module, Stmt};
 use ccl_syntax::{Diags, print_ty};
 
@@ -32,9 +33,14 @@ impl Signature {
         }
         let found = file.blocks.iter().find_map(|block| Some((&block.module, function(&block.module, kernel)?)));
         let (module, function) = found.ok_or_else(|| EditError::NoKernel { kernel: kernel.to_owned() })?;
-        let consts = function.generics.iter().map(|p| (p.name.name.name.clone(), print_ty(&p.ty))).collect();
-        let params = function.params.iter().map(|p| (p.name.name.name.clone(), print_ty(&p.ty))).collect();
+        let consts = function.generics.iter().map(|p| (p.name.name.name.clone(), one_line(&p.ty))).collect();
+        let params = function.params.iter().map(|p| (p.name.name.name.clone(), one_line(&p.ty))).collect();
         Ok(Signature { consts, params, says: says(module) })
+    }
+
+    /// The signature as text, as a kernel of a crate shows its own.
+    pub fn text(&self, kernel: &str) -> String {
+        signature_text(kernel, &pairs(&self.consts), &pairs(&self.params), "()")
     }
 
     /// The first field that differs from another signature, with both values.
@@ -54,6 +60,16 @@ impl Signature {
         let consts = fields("const parameter", &self.consts, &of.consts);
         consts.or_else(|| fields("parameter", &self.params, &of.params))
     }
+}
+
+fn pairs(fields: &[(String, String)]) -> Vec<(&str, &str)> {
+    fields.iter().map(|(name, ty)| (name.as_str(), ty.as_str())).collect()
+}
+
+/// A type without breaks, as the macro keeps it.
+fn one_line(ty: &ccl_syntax::ast::Ty) -> String {
+    let words = print_ty(ty).split_whitespace().collect::<Vec<_>>().join(" ");
+    words.replace("< ", "<").replace(", >", ">").replace("( ", "(").replace(", )", ")")
 }
 
 fn function<'a>(module: &'a Module, kernel: &str) -> Option<&'a Fn> {

@@ -4,6 +4,7 @@ use crate::emit::constants::{
     Constant, addends, exponent_bits, exponentials, fixed, layer_norm, layer_norm_twice, scale, step_bits,
 };
 use crate::emit::convolution;
+use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::read::Reader;
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{Binary, Interpolation, QParam};
@@ -24,12 +25,14 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "conv_gather",
     "conv_patches",
     "conv_space_to_depth",
+    "decode_head",
     "dense",
     "dense_bias",
     "dense_bias_around",
     "dense_bias_residual",
     "depthwise",
     "depthwise3",
+    "enlarge_argmax",
     "enlarge_linear",
     "enlarge_nearest",
     "global_average_pool",
@@ -87,6 +90,12 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
         Kind::MixFfn { expand, depthwise, table, project, .. } => {
             write_mix_ffn(cx, text, [expand, project], *depthwise, *table, &y)
         }
+        Kind::DecodeHead { project, maps, concat, inputs, fuse, gate, classify, parts } => {
+            let (concat, fuse, gate, classify) = (*concat, *fuse, *gate, *classify);
+            let head = DecodeHead { project, maps, concat, inputs, fuse, gate, classify, parts };
+            decode_head::write(cx, text, &head, &y)
+        }
+        Kind::EnlargedArgMax { x, factor, .. } => decode_head::write_labels(cx, text, (x, *factor), &y),
         Kind::Table { node, x } => write_table(cx, text, *node, x, &y),
         Kind::Binary { node, a, b } => write_binary(cx, text, *node, [a, b], &y),
         Kind::Bias { .. } => Err("a constant for each channel is added only behind a dense layer".to_owned()),
@@ -128,7 +137,7 @@ pub(crate) fn variable<'t>(text: &'t Text, x: &Operand) -> Reason<&'t Variable> 
 }
 
 /// No zero points, which the fused kernels ask for.
-fn symmetric(q: &[QParam]) -> bool {
+pub(crate) fn symmetric(q: &[QParam]) -> bool {
     q.iter().all(|q| q.zero == 0)
 }
 
@@ -206,12 +215,12 @@ fn norm_constants(cx: &Context, node: NodeId, c: usize) -> Reason<(Vec<f32>, Vec
 }
 
 /// What a dense layer says to its kernel.
-struct DenseParts {
-    weights: Constant,
-    rows: (usize, usize),
-    outputs: usize,
+pub(crate) struct DenseParts {
+    pub weights: Constant,
+    pub rows: (usize, usize),
+    pub outputs: usize,
     /// From sums to int8, and from there to the sum with the bias.
-    scales: (f32, Option<f32>),
+    pub scales: (f32, Option<f32>),
     /// Its zero point, without a bias.
     zero: i32,
     /// Zero point of the product in front of a bias, where one of the tensors around has a zero point.
@@ -229,7 +238,7 @@ impl DenseParts {
     }
 }
 
-fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
+pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
     let node = cx.plan.graph.node(dense.product);
     let Op::QLinearMatMul { a, b, y } = &node.op else { return Err("is no quantised product".to_owned()) };
     let b = b.single().ok_or("weights with a scale for each column are not emitted yet")?;
@@ -287,7 +296,7 @@ pub(crate) fn zero_biases(weights: &[i8], outputs: usize, zero: i32) -> Vec<i32>
     weights.chunks(k.max(1)).map(|row| -zero * row.iter().map(|&w| i32::from(w)).sum::<i32>()).collect()
 }
 
-fn pair((a, b): (f32, f32)) -> Reason<String> {
+pub(crate) fn pair((a, b): (f32, f32)) -> Reason<String> {
     Ok(format!("({}, {})", scale(a)?, scale(b)?))
 }
 
@@ -666,6 +675,6 @@ fn write_move(cx: &Context, text: &mut Text, x: &Operand, source: &[Digit; 3], y
 
 /// Whether a buffer is one of labels.
 pub(crate) fn is_label(plan: &Plan, step: &Step) -> bool {
-    matches!(step.kind, Kind::ArgMax { .. })
+    matches!(step.kind, Kind::ArgMax { .. } | Kind::EnlargedArgMax { .. })
         && plan.grouped.buffers.get(&step.writes).is_some_and(|buffer| buffer.order == Order::Planar)
 }

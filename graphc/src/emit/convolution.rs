@@ -53,6 +53,23 @@ fn layer<'a>(cx: &Context<'a>, id: NodeId) -> Reason<Layer<'a>> {
     Ok(Layer { conv, x: *x, y: *y, scale: x.scale * w.scale / y.scale, shape: [co, ci, kh, kw], weights, biases })
 }
 
+/// A convolution of single pixels, for the kernels that take it.
+pub(crate) struct Pixelwise {
+    pub inputs: usize,
+    pub outputs: usize,
+    pub weights: Constant,
+    pub scale: f32,
+    pub zero: i32,
+}
+
+/// A convolution of single pixels.
+pub(crate) fn pixelwise(cx: &Context, id: NodeId) -> Reason<Pixelwise> {
+    let layer = layer(cx, id)?;
+    let [outputs, inputs, 1, 1] = layer.shape else { return Err("is no convolution of single pixels".to_owned()) };
+    let weights = Constant::stream(outputs, inputs, &layer.weights, &layer.biases);
+    Ok(Pixelwise { inputs, outputs, weights, scale: layer.scale, zero: layer.y.zero })
+}
+
 /// A depthwise 3x3 layer, for the kernels that take it.
 pub(crate) struct Depthwise {
     pub image: Image,

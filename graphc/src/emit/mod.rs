@@ -3,8 +3,11 @@
 mod calls;
 pub mod constants;
 mod convolution;
+mod decode_head;
+pub mod golden;
 mod kernel;
 pub mod manifest;
+pub mod package;
 mod read;
 mod text;
 
@@ -62,8 +65,13 @@ pub struct Emission {
 impl Emission {
     /// The constant of the language that names the machine.
     fn target_constant(&self) -> String {
-        self.target.spec().product.replace('-', "_").to_ascii_uppercase()
+        target_constant(&self.target)
     }
+}
+
+/// The constant of the language that names a machine.
+pub(crate) fn target_constant(target: &Target) -> String {
+    target.spec().product.replace('-', "_").to_ascii_uppercase()
 }
 
 /// A folder in the making.

@@ -35,6 +35,16 @@ pub enum RunError {
         /// Its type in the network.
         expected: Type,
     },
+    /// The tensors that are alive at once take too much memory.
+    #[error(
+        "node `{node}`: with its results {bytes} bytes would be alive at once, and at most {MAX_LIVE_BYTES} may be"
+    )]
+    TooLarge {
+        /// The node.
+        node: String,
+        /// Bytes.
+        bytes: usize,
+    },
     /// A node has no value for its inputs.
     #[error("node `{node}` ({origin}): {source}")]
     Node {
@@ -46,6 +56,9 @@ pub enum RunError {
         source: InferError,
     },
 }
+
+/// Bytes of tensors that a run may hold at once, constants aside.
+pub const MAX_LIVE_BYTES: usize = 1 << 32;
 
 /// Which tensors a run keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,10 +89,8 @@ impl Run {
 pub fn run(graph: &Graph, inputs: &HashMap<String, Tensor>, keep: Keep) -> Result<Run, RunError> {
     let mut run = Run { values: graph.values().iter().map(|v| v.constant.clone()).collect() };
     set_inputs(graph, inputs, &mut run)?;
-    let mut reads_left: Vec<usize> = graph.readers().iter().map(Vec::len).collect();
-    for &output in graph.outputs() {
-        reads_left[output.index()] += 1;
-    }
+    check_memory(graph, keep)?;
+    let mut reads_left = reads(graph);
     for node in graph.nodes() {
         step(graph, node, &mut run)?;
         if keep == Keep::Outputs {
@@ -92,6 +103,35 @@ pub fn run(graph: &Graph, inputs: &HashMap<String, Tensor>, keep: Keep) -> Resul
         }
     }
     Ok(run)
+}
+
+/// For each value the inputs that read it, and one more for an output of the network.
+fn reads(graph: &Graph) -> Vec<usize> {
+    let mut reads: Vec<usize> = graph.readers().iter().map(Vec::len).collect();
+    for &output in graph.outputs() {
+        reads[output.index()] += 1;
+    }
+    reads
+}
+
+/// Adds up what a run will hold, before it asks for any of it.
+fn check_memory(graph: &Graph, keep: Keep) -> Result<(), RunError> {
+    let bytes = |id: ValueId| graph.value(id).ty.len() * graph.value(id).ty.dtype.bytes();
+    let mut live: usize = graph.inputs().iter().map(|&id| bytes(id)).sum();
+    let mut reads_left = reads(graph);
+    for node in graph.nodes() {
+        live += node.outputs.iter().map(|&id| bytes(id)).sum::<usize>();
+        if live > MAX_LIVE_BYTES {
+            return Err(RunError::TooLarge { node: node.name.clone(), bytes: live });
+        }
+        for &id in node.inputs.iter().flatten().filter(|_| keep == Keep::Outputs) {
+            reads_left[id.index()] -= 1;
+            if reads_left[id.index()] == 0 && graph.value(id).constant.is_none() {
+                live -= bytes(id);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Checks that these are the inputs of a network.

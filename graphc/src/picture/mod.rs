@@ -8,7 +8,7 @@ mod frame;
 mod labels;
 pub mod palette;
 
-mod caption;
+pub(crate) mod caption;
 mod panel;
 
 pub use error::PictureError;

@@ -55,7 +55,7 @@ fn row(graph: &Graph, grouped: &Grouped, first: usize) -> Option<(Step, [usize; 
 }
 
 /// The one step that reads what a step writes, if the network does not give it out.
-fn only_reader(graph: &Graph, grouped: &Grouped, of: usize) -> Option<usize> {
+pub(super) fn only_reader(graph: &Graph, grouped: &Grouped, of: usize) -> Option<usize> {
     let steps = &grouped.steps;
     let root = steps[of].writes;
     let mut readers = (of + 1..steps.len()).filter(|&i| steps[i].operands().iter().any(|x| x.view.root == root));

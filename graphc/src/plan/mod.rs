@@ -3,6 +3,7 @@
 pub mod layout;
 pub mod step;
 
+mod decode_head;
 mod mix_ffn;
 pub(crate) mod quantisation;
 
@@ -62,6 +63,12 @@ pub fn plan(graph: Graph, boundaries: Option<&[Boundary]>) -> Result<Plan, PlanE
 }
 
 impl Plan {
+    /// Tensors of the device that the host makes from inputs of the network.
+    pub fn inputs(&self) -> impl Iterator<Item = ValueId> {
+        let is_input = |step: &&step::Step| matches!(step.kind, step::Kind::Input { .. });
+        self.grouped.steps.iter().filter(is_input).map(|step| step.writes)
+    }
+
     /// Memory and arithmetic of a kernel.
     pub fn size(&self, kernel: usize) -> Size {
         let found = &self.kernels[kernel];

@@ -7,6 +7,8 @@ pub mod tables;
 mod html;
 mod svg;
 
+pub mod timeline;
+
 pub use html::Page;
 pub use table::{Row, Table};
 
@@ -42,4 +44,4 @@ fn join(tables: &[Table], options: &TextOptions) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,7 +9,7 @@ use crate::run::report::{Cycles, Figures, MemoryKind, RunReport, TensorReport};
 
 /// The machine, what of it the run used, and how fast it was.
 pub fn module(report: &RunReport) -> Table {
-    let mut table = Table::new("module", &["", ""], 2);
+    let mut table = Table::new("module", &["property", "value"], 2);
     let mut line = |name: &str, value: String| table.row([name.to_owned(), value]);
     let (machine, figures) = (&report.machine, &report.figures);
     let peak = figures.peak;

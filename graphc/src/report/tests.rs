@@ -38,7 +38,7 @@ fn kernel(name: &str, scale: u64) -> KernelReport {
 }
 
 /// A run of two kernels with figures that are easy to follow.
-fn report() -> RunReport {
+pub(crate) fn report() -> RunReport {
     let tensor = |name: &str, elem: &str, scale| TensorReport {
         name: name.to_owned(),
         r#type: "f32[1x3x8x16]".to_owned(),

@@ -87,6 +87,15 @@ fn of_integers(ty: &Type, array: ArrayD<i64>) -> Tensor {
     }
 }
 
+/// A tensor of a type from whole numbers; a float32 one has `step` times those.
+pub fn tensor(ty: &Type, numbers: &[i64], step: f32) -> Tensor {
+    let array = ArrayD::from_shape_vec(IxDyn(&ty.shape), numbers.to_vec()).expect("a number for each element");
+    match ty.dtype {
+        DType::F32 => array.mapv(|v| v as f32 * step).into(),
+        _ => of_integers(ty, array),
+    }
+}
+
 /// Elements that differ, and by how much at most.
 pub fn difference(a: &Tensor, b: &Tensor) -> Option<(usize, i64)> {
     let (a, b) = (integers(a)?, integers(b)?);

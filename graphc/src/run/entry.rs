@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use ccl_runtime::kernel::{Access, Arguments, CompiledKernel, InstanceError};
 use ccl_runtime::lower;
+use iss::isa::Inst;
 use iss::profile::Profile;
-use iss::sim::{Arg, Options, Simulator, Stopped};
+use iss::sim::{Arg, Options, Simulator, StopAt, Stopped};
 use iss::target::Target;
 
 use crate::run::texts::Texts;
@@ -45,8 +46,8 @@ pub struct Entry {
 pub struct EntryRun {
     /// Where the cycles went.
     pub profile: Profile,
-    /// Seconds that simulating took.
-    pub simulate_s: f64,
+    /// Seconds that simulating took, by region.
+    pub regions_s: Vec<(String, f64)>,
 }
 
 /// Why an entry point does not run.
@@ -81,6 +82,13 @@ pub enum EntryError {
     },
 }
 
+impl EntryRun {
+    /// Seconds that simulating took.
+    pub fn simulate_s(&self) -> f64 {
+        self.regions_s.iter().map(|(_, seconds)| seconds).sum()
+    }
+}
+
 impl Entry {
     /// Compiles a kernel of texts.
     ///
@@ -102,21 +110,69 @@ impl Entry {
 
     /// Runs it on the simulator: reads tensors and constants, adds or replaces what it writes.
     ///
-    /// `watch` is told the cycle and the region whenever one of `regions` is entered.
-    ///
     /// # Errors
     /// [`EntryError::Parameter`], [`EntryError::Stopped`].
     pub fn run(&self, tensors: &mut Tensors, blob: &[u8], options: &Options) -> Result<EntryRun, EntryError> {
-        let start = Instant::now();
-        let mut sim = self.start(tensors, blob, options)?;
+        self.run_by_regions(tensors, blob, options, &[], &mut |_, _| {})
+    }
+
+    /// As [`run`](Self::run), telling `begin` of each of these regions when it is first entered, and of the cycles so far. What is
+    /// simulated before the first one counts as its own.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_by_regions(
+        &self,
+        tensors: &mut Tensors,
+        blob: &[u8],
+        options: &Options,
+        regions: &[String],
+        begin: &mut dyn FnMut(&str, u64),
+    ) -> Result<EntryRun, EntryError> {
         let stopped = |reason: String| EntryError::Stopped { kernel: self.name.clone(), reason };
-        match sim.run().map_err(|error| stopped(error.to_string()))? {
-            Stopped::Halt => {}
-            other => return Err(stopped(other.into_result().err().map_or_else(String::new, |trap| trap.to_string()))),
+        let fault = |error: iss::sim::SimError| stopped(error.to_string());
+        let mut start = Instant::now();
+        let mut sim = self.start(tensors, blob, options)?;
+        let mut regions_s: Vec<(String, f64)> = Vec::new();
+        let mut how = Stopped::At { pc: 0, cycle: 0 };
+        let mut end_part = |name: &str, start: &mut Instant| {
+            regions_s.push((name.to_owned(), start.elapsed().as_secs_f64()));
+            *start = Instant::now();
+        };
+        let mut current: Option<&str> = None;
+        for (pc, region) in self.begins(regions) {
+            how = sim.run_until(&StopAt::Pc(pc)).map_err(fault)?;
+            if !matches!(how, Stopped::At { .. }) {
+                break;
+            }
+            if let Some(name) = current.replace(region) {
+                end_part(name, &mut start);
+            }
+            begin(region, sim.cycle());
         }
+        if matches!(how, Stopped::At { .. }) {
+            how = sim.run().map_err(fault)?;
+        }
+        end_part(current.unwrap_or(&self.name), &mut start);
+        how.into_result().map_err(|trap| stopped(trap.to_string()))?;
         self.finish(&sim, tensors)?;
         let profile = sim.profile().ok_or_else(|| stopped("it was not started".to_owned()))?;
-        Ok(EntryRun { profile, simulate_s: start.elapsed().as_secs_f64() })
+        Ok(EntryRun { profile, regions_s })
+    }
+
+    /// Where regions begin in the code, in its order.
+    fn begins<'r>(&self, regions: &'r [String]) -> Vec<(u32, &'r str)> {
+        let image = &self.compiled.image;
+        let mut begins = Vec::new();
+        for (pc, inst) in image.decode().into_iter().enumerate() {
+            if let Inst::Region { name: id } = inst
+                && let Some(name) = regions.iter().find(|name| **name == image.name(id))
+                && begins.iter().all(|(_, known)| *known != name.as_str())
+            {
+                begins.push((pc as u32, name.as_str()));
+            }
+        }
+        begins
     }
 
     /// A simulator at the start of the program.

@@ -6,6 +6,9 @@ pub mod device;
 pub mod entry;
 pub mod texts;
 
+pub mod host;
+pub mod program;
+
 use crate::emit::manifest::Kernel;
 use entry::Binding;
 

@@ -208,9 +208,10 @@ impl Machine {
         }
     }
 
-    /// Multiply-accumulates that the array could do in so many cycles.
-    fn possible_macs(&self, cycles: u64) -> f64 {
-        cycles as f64 * f64::from(self.rows * self.cols * self.macs_per_pe)
+    /// Multiply-accumulates over those that the array could do in so many cycles.
+    pub fn utilisation(&self, macs: u64, cycles: u64) -> f64 {
+        let possible = cycles as f64 * f64::from(self.rows * self.cols * self.macs_per_pe);
+        if possible > 0.0 { macs as f64 / possible } else { 0.0 }
     }
 }
 
@@ -232,12 +233,11 @@ impl Figures {
     pub fn of(region: &Region, macs: u64, machine: &Machine, wall_s: WallTime) -> Self {
         use iss::isa::operand::Engine;
         let table = &region.inclusive;
-        let possible = machine.possible_macs(table.cycles);
         Self {
             cycles: Cycles::of(table),
             stalls: stalls(table),
             macs,
-            mac_utilisation: if possible > 0.0 { macs as f64 / possible } else { 0.0 },
+            mac_utilisation: machine.utilisation(macs, table.cycles),
             ext_read_bytes: table.engine(Engine::DmaIn).bytes,
             ext_write_bytes: table.engine(Engine::DmaOut).bytes,
             peak: Peak { ocm_bytes: region.peak_ocm_bytes, lrm_bytes: region.peak_lrm_bytes, temp_ext_bytes: 0 },

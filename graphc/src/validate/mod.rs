@@ -11,6 +11,7 @@ pub mod ort;
 mod picture;
 mod report;
 mod reproduce;
+mod simulator;
 mod subject;
 mod values;
 
@@ -20,5 +21,6 @@ pub use expose::{single_node, with_all_outputs};
 pub use picture::picture;
 pub use report::{Accumulated, Difference, Isolated, NodeResult, Status, Summary, Validation};
 pub use reproduce::{Reproducer, reproduce};
+pub use simulator::{SimulateError, Simulated, Stepwise};
 pub use subject::{Golden, Subject, SubjectError, Unit};
 pub use values::{Named, Values};

@@ -1,5 +1,5 @@
 //! Networks for tests, written as the messages of a file.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod small;
 

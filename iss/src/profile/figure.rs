@@ -1,4 +1,4 @@
-//! Numbers, bars and tables as plain text.
+//! Numbers, bars and tables as plain text, for reports of all kinds.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width};
 
@@ -8,7 +8,7 @@ use super::text::{Bars, TextOptions};
 const BAR: std::ops::RangeInclusive<usize> = 4..=40;
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn grouped(value: u64) -> String {
+pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -21,17 +21,17 @@ pub(crate) fn grouped(value: u64) -> String {
 }
 
 /// `part` of `whole`, 0 of nothing.
-pub(super) fn share(part: u64, whole: u64) -> f64 {
+pub fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 /// A share in percent, without the sign.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
 /// Seconds in the unit that leaves one to three digits before the point.
-pub(super) fn seconds(seconds: f64) -> String {
+pub fn seconds(seconds: f64) -> String {
     let (factor, unit) = match seconds {
         s if s >= 1.0 => (1.0, "s"),
         s if s >= 1e-3 => (1e3, "ms"),
@@ -55,29 +55,31 @@ fn bar(share: f64, width: usize, bars: Bars) -> String {
 }
 
 /// A table whose first `n_words` columns are words and the others numbers, each row with a share that becomes a bar.
-pub(super) struct Grid {
+#[derive(Clone, Debug)]
+pub struct Grid {
     header: Vec<&'static str>,
     n_words: usize,
     rows: Vec<(Vec<String>, Option<f64>)>,
 }
 
 impl Grid {
-    pub(super) fn new(header: &[&'static str], n_words: usize) -> Self {
+    /// An empty table.
+    pub fn new(header: &[&'static str], n_words: usize) -> Self {
         Self { header: header.to_vec(), n_words, rows: Vec::new() }
     }
 
     /// Adds a row with a bar.
-    pub(super) fn bar_row(&mut self, cells: impl Into<Vec<String>>, share: f64) {
+    pub fn bar_row(&mut self, cells: impl Into<Vec<String>>, share: f64) {
         self.rows.push((cells.into(), Some(share)));
     }
 
     /// Adds a row without one.
-    pub(super) fn row(&mut self, cells: impl Into<Vec<String>>) {
+    pub fn row(&mut self, cells: impl Into<Vec<String>>) {
         self.rows.push((cells.into(), None));
     }
 
     /// The table, with bars in what `options.width` leaves of a line. Columns are never cut.
-    pub(super) fn render(&self, options: &TextOptions) -> String {
+    pub fn render(&self, options: &TextOptions) -> String {
         // A further column brings one character of its own, between it and the last.
         let plain = self.table(None).to_string();
         let used = plain.lines().map(|line| line.chars().count()).max().unwrap_or(0);

@@ -11,7 +11,7 @@ mod recorder;
 mod data;
 mod diff;
 mod error;
-mod figure;
+pub mod figure;
 mod text;
 mod timeline;
 mod trace;

@@ -3,24 +3,28 @@
 //! ```text
 //! cargo run -p ccl-tests --bin bless-costs                              # the packages with kernels
 //! cargo run -p ccl-tests --bin bless-costs -- -p ccl-runtime --test nn  # `cargo test` with these arguments
+//! cargo run -p ccl-tests --bin bless-costs -- --root ../my-kernels      # of a crate or workspace elsewhere
 //! ```
 //!
 //! The tests run with `INSTA_UPDATE=always`. Snapshots that state no cycles are put back as they were and named: they are
 //! reviewed by themselves.
 
-use std::path::Path;
-use std::process::{Command, ExitCode};
-use std::{env, fs, io};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-use ccl_tests::cost_diff::{Snapshots, figures, moved, snapshots};
+use ccl_tests::bless::bless;
 
-/// What is tested if nothing else is said.
+/// What is tested of this workspace if nothing else is said.
 const PACKAGES: [&str; 4] = ["-p", "ccl-runtime", "-p", "ccl-tests"];
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+    let (root, args) = arguments(env::args().skip(1).collect());
+    match bless(&root, &args) {
+        Ok(blessed) => {
+            print!("{blessed}");
+            if blessed.passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
         Err(error) => {
             eprintln!("bless-costs: {error}");
             ExitCode::FAILURE
@@ -28,42 +32,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> io::Result<bool> {
+/// Where, and the arguments of `cargo test`.
+fn arguments(mut args: Vec<String>) -> (PathBuf, Vec<String>) {
+    if args.first().is_some_and(|arg| arg == "--root") && args.len() > 1 {
+        let rest = args.split_off(2);
+        return (PathBuf::from(args.swap_remove(1)), rest);
+    }
+    if args.is_empty() {
+        args.extend(PACKAGES.map(str::to_owned));
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace is around this crate");
-    let given: Vec<String> = env::args().skip(1).collect();
-    let before = snapshots(root)?;
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root).env("INSTA_UPDATE", "always").args(["test", "--no-fail-fast"]);
-    match given.is_empty() {
-        true => cargo.args(PACKAGES),
-        false => cargo.args(&given),
-    };
-    let passed = cargo.status()?.success();
-    let after = snapshots(root)?;
-    put_back(&before, &after)?;
-    let list = moved(&before, &after);
-    list.iter().for_each(|moved| println!("{moved}"));
-    println!("{} figures moved", list.len());
-    if !passed {
-        println!("tests fail for other reasons: see above");
-    }
-    Ok(passed)
-}
-
-/// Restores what states no cycles.
-fn put_back(before: &Snapshots, after: &Snapshots) -> io::Result<()> {
-    for (file, now) in after.iter().filter(|(_, now)| figures(now).is_empty()) {
-        match before.get(file) {
-            Some(text) if text != now => {
-                fs::write(file, text)?;
-                println!("{}: no costs, left as it was", file.display());
-            }
-            None => {
-                fs::remove_file(file)?;
-                println!("{}: no costs, not kept", file.display());
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    (root.to_owned(), args)
 }

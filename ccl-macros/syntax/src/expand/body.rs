@@ -36,7 +36,7 @@ impl<'a> Body<'a> {
         let (stmts, tail) = self.contents(&function.body);
         let tail = tail.map(|tail| quote_spanned! { glue => __ccl_f.leave(#tail) });
         quote_spanned! { glue => {
-            #[allow(unused_imports)]
+            #[allow(unused_imports, reason = "methods that a body may not call")]
             use ::ccl_runtime::__rt::methods::*;
             let __ccl_f = ::ccl_runtime::__rt::scope();
             #bound

@@ -55,7 +55,7 @@ impl Cx<'_> {
             #docs
             #[allow(unused_qualifications, reason = "made by `ccl!`")]
             #vis const #ident: ::ccl_runtime::kernel::Kernel = #made(#text, {
-                #[allow(unused_imports)]
+                #[allow(unused_imports, reason = "the target may be a path")]
                 use ::ccl_runtime::target::*;
                 const __CCL_TARGET: &Target = &#target;
                 __CCL_TARGET

@@ -33,7 +33,8 @@ impl Cx<'_> {
     // ---- what items share ----
 
     pub(super) fn vis(&self, item: &Item) -> TokenStream {
-        let span = self.user(item.span);
+        // What rustc says of an item begins here; the item itself begins at its attributes.
+        let span = self.user(item.name().map_or(item.span, |name| name.name.span));
         let public = word("pub", span);
         match item.vis {
             Vis::Private => TokenStream::new(),
@@ -163,8 +164,24 @@ impl Cx<'_> {
         };
         let allow = self.allow(health, span);
         let linked = self.linked(item, function);
-        let kernel = if item.is_kernel() { self.kernel(item, function) } else { TokenStream::new() };
-        quote_spanned! { span => #docs #inline #allow #vis fn #name #generics ( #(#params),* ) #result #body #linked #kernel }
+        let params = quote! { ( #(#params),* ) #result };
+        if !item.is_kernel() {
+            return quote_spanned! { span => #docs #inline #allow #vis fn #name #generics #params #body #linked };
+        }
+        // The entries of a kernel call the function of their own block, whatever else has its name.
+        let (own, kernel) = (self.own_type(&function.name.name), self.kernel(item, function, health));
+        let args = self.generic_params_as_args(function);
+        let values = function.params.iter().map(|param| self.ident(&param.name.name));
+        quote_spanned! { span =>
+            #docs #inline #[allow(dead_code, reason = "instances call what it calls")]
+            #vis fn #name #generics #params { #own::__body #args ( #(#values),* ) }
+            #linked
+            impl #own {
+                #[doc(hidden)] #inline #allow
+                pub fn __body #generics #params #body
+            }
+            #kernel
+        }
     }
 
     /// What lints say of rewritten text is not about the user's.

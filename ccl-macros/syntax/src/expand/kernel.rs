@@ -1,30 +1,30 @@
-//! What a kernel has beside its function: parameters as data, the native entry, the reference, and the way to instances.
+//! What a kernel has beside its function: parameters as data, the native entry, and the way to instances.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-use super::{Cx, word};
+use super::{Cx, Health, word};
 use crate::ast::*;
 
 /// A parameter as the entries see it.
-struct Slot<'a> {
-    param: &'a Param,
+pub(super) struct Slot<'a> {
+    pub(super) param: &'a Param,
     /// Its type without a reference in front.
-    ty: &'a Ty,
+    pub(super) ty: &'a Ty,
     /// The reference, and whether it may be written through.
-    reference: Option<bool>,
-    local: Ident,
+    pub(super) reference: Option<bool>,
+    pub(super) local: Ident,
 }
 
 impl Slot<'_> {
-    fn is_output(&self) -> bool {
+    pub(super) fn is_output(&self) -> bool {
         self.reference == Some(true)
     }
-    fn mutable(&self) -> Option<Ident> {
+    pub(super) fn mutable(&self) -> Option<Ident> {
         self.is_output().then(|| word("mut", self.local.span()))
     }
     /// `&a`, `&mut a`, `a`.
-    fn lent(&self) -> TokenStream {
+    pub(super) fn lent(&self) -> TokenStream {
         let (local, mutable) = (&self.local, self.mutable());
         match self.reference {
             Some(_) => quote! { &#mutable #local },
@@ -34,14 +34,14 @@ impl Slot<'_> {
 }
 
 impl Cx<'_> {
-    pub(super) fn kernel(&self, item: &Item, function: &Fn) -> TokenStream {
+    pub(super) fn kernel(&self, item: &Item, function: &Fn, health: Health) -> TokenStream {
         let glue = self.glue(function.name.name.span);
         let slots: Vec<Slot<'_>> = function.params.iter().enumerate().map(|(i, p)| self.slot(p, i)).collect();
-        let (name, generics) = (self.ident(&function.name.name), self.generic_params(function));
+        let (name, generics) = (self.own_type(&function.name.name), self.generic_params(function));
         let args = self.generic_params_as_args(function);
         let params = self.kernel_params(&slots);
         let native = self.native_entry(function, &slots);
-        let (reference_fn, reference) = self.reference(item, &slots, &generics, &args);
+        let (reference_fn, reference) = self.reference(item, function, &slots, health);
         let consts = function.generics.iter().map(|param| {
             let (text, name) = (&param.name.name.name, self.ident(&param.name.name));
             quote! { (#text, #name as i128) }
@@ -114,7 +114,7 @@ impl Cx<'_> {
 
     /// Makes tensors of the arguments, calls the function, writes outputs back.
     fn native_entry(&self, function: &Fn, slots: &[Slot<'_>]) -> TokenStream {
-        let (name, args) = (self.ident(&function.name.name), self.generic_params_as_args(function));
+        let (name, args) = (self.own_type(&function.name.name), self.generic_params_as_args(function));
         let arguments = word("__ccl_arguments", self.glue(function.name.name.span));
         let made = slots.iter().map(|slot| {
             let (local, mutable, text, ty) =
@@ -126,71 +126,6 @@ impl Cx<'_> {
             let (local, text) = (&slot.local, &slot.param.name.name.name);
             quote! { ::ccl_runtime::kernel::write_native(#arguments, #text, #local)?; }
         });
-        quote! { #(#made)* #name #args (#(#lent),*); #(#written)* }
-    }
-
-    /// The entry of the golden function, if there is one, and what the instance says of it.
-    fn reference(
-        &self,
-        item: &Item,
-        slots: &[Slot<'_>],
-        generics: &TokenStream,
-        args: &TokenStream,
-    ) -> (TokenStream, TokenStream) {
-        let golden = item.attrs.iter().find_map(|attr| match &attr.kind {
-            AttrKind::Kernel { reference: Some(path) } | AttrKind::Reference(path) => Some(path),
-            _ => None,
-        });
-        let reason = item.attrs.iter().find_map(|attr| match &attr.kind {
-            AttrKind::NoReference(reason) => Some(reason),
-            _ => None,
-        });
-        let Some(path) = golden else {
-            let reference = match reason {
-                Some(reason) => quote! { ::ccl_runtime::kernel::Reference::None { reason: #reason } },
-                None => quote! { ::ccl_runtime::kernel::Reference::Missing },
-            };
-            return (TokenStream::new(), reference);
-        };
-        let entry = self.reference_entry(path, slots);
-        let (text, name) = (path.text(), item.name().map(|name| self.ident(&name.name)));
-        let entry = quote_spanned! { self.glue(path.span) =>
-            #[doc(hidden)]
-            pub fn __reference #generics(
-                __ccl_arguments: &mut ::ccl_runtime::kernel::Arguments,
-            ) -> ::core::result::Result<(), ::ccl_runtime::kernel::ArgError> {
-                #entry
-                ::core::result::Result::Ok(())
-            }
-        };
-        (entry, quote! { ::ccl_runtime::kernel::Reference::Golden { path: #text, run: #name::__reference #args } })
-    }
-
-    /// Calls the golden function with the arguments in the form of the host. That it takes these is for rustc to say, at its path.
-    fn reference_entry(&self, path: &Path, slots: &[Slot<'_>]) -> TokenStream {
-        let span = self.user(path.span);
-        let (golden, glue) = (self.path(path, true), self.glue(path.span));
-        let (arguments, function) = (word("__ccl_arguments", glue), word("__ccl_reference", glue));
-        let types = slots.iter().map(|slot| {
-            let (ty, mutable) = (self.ty(slot.ty), slot.mutable());
-            let reference = slot.reference.map(|_| quote! { &#mutable });
-            quote! { #reference <#ty as ::ccl_runtime::kernel::Parameter>::Host }
-        });
-        let made = slots.iter().map(|slot| {
-            let (local, mutable, text, ty) =
-                (&slot.local, slot.mutable(), &slot.param.name.name.name, self.ty(slot.ty));
-            quote! { let #mutable #local = ::ccl_runtime::kernel::host::<#ty>(#arguments, #text)?; }
-        });
-        let lent = slots.iter().map(Slot::lent);
-        let written = slots.iter().filter(|slot| slot.is_output()).map(|slot| {
-            let (local, text, ty) = (&slot.local, &slot.param.name.name.name, self.ty(slot.ty));
-            quote! { ::ccl_runtime::kernel::write_host::<#ty>(#arguments, #text, #local); }
-        });
-        quote_spanned! { span =>
-            let #function: fn(#(#types),*) = #golden;
-            #(#made)*
-            #function(#(#lent),*);
-            #(#written)*
-        }
+        quote! { #(#made)* #name::__body #args (#(#lent),*); #(#written)* }
     }
 }

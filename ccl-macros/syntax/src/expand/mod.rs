@@ -4,7 +4,8 @@
 //!
 //! Rewrites are the table of `ccl_runtime::__rt`. Tokens of the user keep their spans, so that what rustc says falls on them.
 //! `item.rs` has functions, constants and imports, `ty.rs` types and paths, `body.rs` statements, `expr.rs` expressions,
-//! `linked.rs` the type beside a function, `kernel.rs` what kernels have in addition, `instance.rs` instances.
+//! `linked.rs` the type beside a function, `kernel.rs` what kernels have in addition, `reference.rs` what they are compared with,
+//! `instance.rs` instances.
 //!
 //! A function with a finding keeps its signature, so that nothing else breaks, and loses its body but for rust-analyzer, which
 //! completes in it. One whose signature has a finding is dropped.
@@ -15,6 +16,7 @@ mod instance;
 mod item;
 mod kernel;
 mod linked;
+mod reference;
 mod ty;
 
 use proc_macro2::{Delimiter, Ident, Literal, Span as CompilerSpan, TokenStream, TokenTree};
@@ -36,7 +38,8 @@ pub fn expand(tokens: TokenStream) -> TokenStream {
     let measured = instance::measured(&module, &checked, &mut diags);
     let found = diags.take();
     let errors = found.iter().map(|diag| diag.to_compile_error(&source));
-    let cx = Cx { module: &module, source: &source, checked: &checked, found: &found };
+    let tree = crate::encode(&module);
+    let cx = Cx { module: &module, source: &source, checked: &checked, found: &found, tree: &tree };
     let items = cx.items(&measured);
     quote! { #(#errors)* #items }
 }
@@ -68,6 +71,8 @@ struct Cx<'a> {
     source: &'a Source,
     checked: &'a Checked,
     found: &'a [Diag],
+    /// The module, encoded.
+    tree: &'a [u8],
 }
 
 /// What may be emitted of a function.
@@ -100,10 +105,12 @@ impl Cx<'_> {
 
     fn health(&self, item: &Item, function: &Fn) -> Health {
         let body = function.body.span.start;
-        let inside = self.found.iter().map(|d| d.span.start).filter(|at| item.span.start <= *at && *at < item.span.end);
+        let inside = self.found.iter().filter(|d| item.span.start <= d.span.start && d.span.start < item.span.end);
         let (mut health, mut unknown) = (Health::Sound, false);
-        for at in inside {
-            health = if at < body { Health::BrokenSignature } else { Health::BrokenBody };
+        for diag in inside {
+            // What is said at an output that nothing writes is about the body.
+            let is_signature = diag.span.start < body && diag.code != Code::NeverWritten;
+            health = if is_signature { Health::BrokenSignature } else { Health::BrokenBody };
             if health == Health::BrokenSignature {
                 return health;
             }

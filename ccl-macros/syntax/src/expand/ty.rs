@@ -51,6 +51,11 @@ impl Cx<'_> {
 
     /// The path of a function of the block or of another one as a type: without arguments, which the type has not.
     pub(super) fn type_of_fn(&self, path: &Path) -> TokenStream {
+        if let [segment] = path.segments.as_slice()
+            && self.module.fns().any(|(_, f)| f.name.name.name == segment.name.name)
+        {
+            return self.own_type(&segment.name);
+        }
         let mut out = TokenStream::new();
         for (i, segment) in path.segments.iter().enumerate() {
             let name = self.ident(&segment.name);

@@ -137,38 +137,51 @@ fn every_prefix_of_the_tokens_parses_and_broken_ones_are_reported() {
     assert!(n_broken > n_prefixes / 2);
 }
 
+/// Calls `law` with name and text of every corpus file, on all cores.
+fn on_all_cores(law: impl Fn(&str, &str) + Sync) {
+    let files = corpus();
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
+    std::thread::scope(|scope| {
+        for first in 0..n_threads {
+            let (files, law) = (&files, &law);
+            scope.spawn(move || files.iter().skip(first).step_by(n_threads).for_each(|(name, text)| law(name, text)));
+        }
+    });
+}
+
 #[test]
 fn every_prefix_of_the_tokens_expands_to_rust() {
-    let mut n_prefixes = 0;
-    for (name, text) in corpus() {
-        let file = parse_file(&name, &text);
+    on_all_cores(|name, text| {
+        let file = parse_file(name, text);
         for tokens in block_tokens(&file) {
-            let mut last = String::new();
+            let mut last = TokenStream::new();
             for length in 0.. {
                 let mut left = length;
                 let short = prefix(&tokens, &mut left);
                 if left > 0 {
                     break;
                 }
-                n_prefixes += 1;
-                let expanded = ccl_syntax::expand(short.clone());
-                let text = expanded.to_string();
-                // Reading and checking it again takes longer than the expansion, so one in seven must do.
+                last = ccl_syntax::expand(short.clone());
+                // Writing, reading and checking it again takes longer than the expansion, so one in seven must do.
                 if length % 7 == 0 {
-                    assert_eq!(ccl_syntax::expand(short.clone()).to_string(), text, "{name}: {length} tokens");
-                    syn::parse2::<Items>(expanded).unwrap_or_else(|error| panic!("{name}: {error} in\n{short}"));
-                    let mut diags = Diags::default();
-                    let (module, _) = ccl_syntax::parse_tokens(short, &mut diags);
-                    ccl_syntax::check(&module, &mut diags);
-                    let is_broken = !diags.take().is_empty();
-                    assert_eq!(text.contains(":: core :: compile_error !"), is_broken, "{name}: {length} tokens");
+                    check_expansion(name, length, short, &last);
                 }
-                last = text;
             }
-            assert!(!last.contains("compile_error"), "{name}: the whole block is sound");
+            assert!(!last.to_string().contains("compile_error"), "{name}: the whole block is sound");
         }
-    }
-    println!("{n_prefixes} prefixes");
+    });
+}
+
+/// What a prefix expands to is Rust, the same each time, and has an error where the prefix has.
+fn check_expansion(name: &str, length: usize, short: TokenStream, expanded: &TokenStream) {
+    let text = expanded.to_string();
+    assert_eq!(ccl_syntax::expand(short.clone()).to_string(), text, "{name}: {length} tokens");
+    syn::parse2::<Items>(expanded.clone()).unwrap_or_else(|error| panic!("{name}: {error} in\n{short}"));
+    let mut diags = Diags::default();
+    let (module, _) = ccl_syntax::parse_tokens(short, &mut diags);
+    ccl_syntax::check(&module, &mut diags);
+    let is_broken = !diags.take().is_empty();
+    assert_eq!(text.contains(":: core :: compile_error !"), is_broken, "{name}: {length} tokens");
 }
 
 #[test]

@@ -218,7 +218,11 @@ fn a_module_keeps_its_head() {
     let tokens = |text: &str| text.parse::<proc_macro2::TokenStream>().expect("tokens");
     let (alone, inside) =
         (ccl_syntax::expand(tokens("fn f() {}")), ccl_syntax::expand_mod(tokens("pub mod k { fn f() {} }")));
-    let without_tree = |text: String| text.split("b\"").next().expect("a part").to_owned();
+    // Places depend on what else was parsed, and so does the tag in generated names.
+    let without_tree = |text: String| {
+        let (text, source) = text.split_once("static __CCL_SOURCE_").expect("the tree of the block");
+        text.replace(&source[..8], "tag")
+    };
     assert_eq!(without_tree(inside.to_string()), without_tree(format!("pub mod k {{ {alone} }}")));
     let out = ccl_syntax::expand_mod(tokens("mod k { loop }")).to_string();
     assert!(out.starts_with("mod k { :: core :: compile_error !"), "{out}");

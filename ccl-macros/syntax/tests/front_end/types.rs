@@ -192,11 +192,79 @@ const RULES: &[(Code, &str, &str, &str)] = &[
         "for t in x.tiles().pipelined(2) { kept = t; }\nprobe!(kept.x());",
         "for t in x.tiles().pipelined(2) { let kept = t; probe!(kept.x()); }",
     ),
+    (
+        Code::FractionBits,
+        "a: Q<i32>",
+        "let b: Q<Fx<32>> = fx_raw::<16>(a);",
+        "let b: Q<Fx<16>> = fx_raw::<16>(a);",
+    ),
+    (Code::FractionBits, "a: i32", "let b = fx::<40>(0.5);", "let b = fx::<31>(0.5);"),
+    (
+        Code::FractionBits,
+        "a: Q<Fx<16>>",
+        "let b = a.rescale::<{ 16 * 3 }>(HalfEven, Saturate);",
+        "let b = a.rescale::<{ 8 * 3 }>(HalfEven, Saturate);",
+    ),
+    (
+        Code::PartOfChunk,
+        "x: &mut Ocm<i8, Planar<8, 8, 8>>, v: &Lrm<i8, 4>",
+        "for t in x.tiles().chunks::<4>() { for c in 0..4 { t.store(v[c]); } }",
+        "for t in x.tiles().chunks::<4>() { for c in 0..4 { t.channels(c).store(v[c]); } }",
+    ),
+    (
+        Code::PartOfChunk,
+        "x: &Ocm<i8, Packed<8, 8, 8>>, y: &mut Ocm<i8, Planar<8, 8, 8>>, v: &Lrm<i8, 2>",
+        "for t in x.tiles().chunks::<4>() { y.at(t).store(v); }",
+        "for t in x.tiles().chunks::<2>() { y.at(t).store(v); }",
+    ),
+    // A chunk of all channels that are walked, summed to all that the other tensor has.
+    (
+        Code::PartOfChunk,
+        "x: &Ocm<i8, Planar<4, 8, 8>>, y: &mut Ocm<i8, Planar<4, 8, 8>>, z: &mut Ocm<i8, Planar<1, 8, 8>>, v: &Lrm<i8, 3>",
+        "for t in x.tiles().chunks::<4>() { y.at(t).store(v); }",
+        "for t in x.tiles().chunks::<4>() { z.at(t).store(v[0]); }",
+    ),
+];
+
+/// What a kernel does with its output `y`, and whether that writes it.
+const OUTPUTS: &[(&str, bool)] = &[
+    ("", false),
+    ("for t in x.tiles() { probe!(t.fetch::<Lrm<i8, 1>>().wait()[0]); }", false),
+    ("for t in y.tiles() { probe!(t.inside()); }", false),
+    ("for t in y.tiles() { probe!(y.at(t).fetch::<Lrm<i8, 1>>().wait()[0]); }", false),
+    ("for t in y.tiles() { z.at(t).store(splat(1)); }", false),
+    ("let mut all = broadcast(y);\nprobe!(all.next::<i8>());", false),
+    ("probe!(y.gather(q_row()).wait().0);", false),
+    ("for t in y.tiles() { t.store(splat(1)); }", true),
+    ("for t in x.tiles() { y.at(t).store(splat(1)); }", true),
+    ("for t in x.tiles() { let place = y.at(t); place.store(splat(1)); }", true),
+    ("for t in y.tiles() { let place = t; place.channels(0).store(splat(1)); }", true),
+    ("for t in y.tiles() { put(t); }", true),
+    ("for t in x.tiles() { put(y.at(t)); }", true),
+    ("fill(y);", true),
+    ("let _ = y;", true),
+    ("other::fill(y);", true),
+    ("y.scatter(q_row(), splat(1)).wait();", true),
 ];
 
 fn kernel(params: &str, body: &str) -> String {
     let body = body.replace('\n', "\n    ");
     format!("fn f({params}) {{\n    {body}\n}}\nfn helper(a: Q<i32>) {{\n    probe!(shift(a, West, 2));\n}}\n")
+}
+
+#[test]
+fn an_output_that_nothing_writes_is_an_error() {
+    for (body, is_written) in OUTPUTS {
+        let tensor = "&mut Ocm<i8, Planar<1, 8, 8>>";
+        let text = format!(
+            "#[kernel]\nfn k(x: &Ocm<i8, Planar<1, 8, 8>>, y: {tensor}, z: {tensor}) {{\n{body}\nfill(z);\n}}\n\
+             fn fill(y: {tensor}) {{ for t in y.tiles() {{ put(t); }} }}\nfn put(t: Tile) {{ t.store(splat(1)); }}\n"
+        );
+        let found: Vec<String> = check(&text).0.iter().map(|diag| format!("{} {}", diag.code, diag.message)).collect();
+        let wanted: &[&str] =
+            if *is_written { &[] } else { &["C0507 `y` is taken as `&mut`, and nothing writes it"] };
+        assert_eq!(found, wanted, "{body}");
+    }
 }
 
 #[test]

@@ -14,8 +14,9 @@
 //!    share a buffer in on-chip or external memory at the same time both only read.
 //! 6. *Rings*: an instance is acquired, then released (in) or pushed (out), as often as the walk has instances; the buffer is
 //!    touched only while an instance is held; while a flow of a ring runs, no other of its direction does.
-//! 7. *Predication*: no transfer, no wait, no neighbour move inside `where`, and no stream is read there.
-//! 8. *Budgets*, for a target: local and on-chip bytes of the buffers in scope, tiles and halos against the array, depth of
+//! 7. *Predication*: no transfer but random access, which passes over disabled PEs, no wait for another one, no neighbour move inside
+//!    `where`, and no stream is read there.
+//! 8. *Budgets*, for a target: bytes of the buffers still to be used, local and on-chip, tiles and halos against the array, depth of
 //!    predicates, streams and random accesses under way.
 //!
 //! Not checked: values undefined because nothing wrote them (the interpreter finds them); a divisor that is 0 at run time, in a
@@ -36,6 +37,7 @@ use iss::target::Target;
 use super::range::{Range, Ranges, alu_range, src_range, trips};
 use super::text::op_text;
 use super::types::*;
+use super::visit;
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,7 +105,7 @@ fn check_module(m: &Module, errors: &mut Vec<VerifyError>) {
 
 fn callees(f: &Func) -> Vec<String> {
     let mut list = Vec::new();
-    super::visit::walk(&f.body, &mut |op| {
+    visit::walk(&f.body, &mut |op| {
         if let OpKind::Call { func, .. } = &op.kind {
             list.push(func.clone());
         }
@@ -181,7 +183,6 @@ struct Verifier<'a> {
     /// Loops and branches between here and the function whose trips are not known.
     uncounted: u32,
     lrm_bytes: u64,
-    ocm_bytes: u64,
     op: Option<&'a Op>,
     consts: HashMap<&'a str, u64>,
 }
@@ -206,7 +207,6 @@ impl<'a> Verifier<'a> {
             wheres: 0,
             uncounted: 0,
             lrm_bytes: 0,
-            ocm_bytes: 0,
             op: None,
             consts,
         }
@@ -229,12 +229,18 @@ impl<'a> Verifier<'a> {
                 return;
             }
             match f.ty(p.id) {
-                Type::Ocm(n) => self.ocm_bytes = self.ocm_bytes.next_multiple_of(64) + n as u64,
-                Type::Ext(_) | Type::Scalar => {}
+                Type::Ocm(_) | Type::Ext(_) | Type::Scalar => {}
                 other => self.say(format!("a parameter of type {other:?}")),
             }
         }
         self.block(&f.body);
+        let need = super::peak::on_chip(f).bytes;
+        if let Some(t) = self.target
+            && need > t.spec().ocm_bytes as u64
+        {
+            let have = t.spec().ocm_bytes;
+            self.say(format!("on-chip buffers take {need} bytes, {} has {have}", t.spec().product));
+        }
     }
 
     fn define(&mut self, id: Id) -> bool {
@@ -251,12 +257,21 @@ impl<'a> Verifier<'a> {
     }
 
     fn block(&mut self, block: &'a Block) {
-        let outer = (self.block, self.op, self.lrm_bytes, self.ocm_bytes);
+        let outer = (self.block, self.op, self.lrm_bytes);
         self.blocks += 1;
         self.block = self.blocks;
         let mut defs = Vec::new();
-        for op in block {
+        let has_buffers = self.target.is_some() && block.iter().any(|op| matches!(op.kind, OpKind::Lrm { .. }));
+        let last = if has_buffers { visit::last_uses(block) } else { HashMap::new() };
+        // Local buffers of this block: the last operation that uses each, and its bytes.
+        let mut buffers: Vec<(usize, u64)> = Vec::new();
+        for (i, op) in block.iter().enumerate() {
             self.op = Some(op);
+            if let OpKind::Lrm { dst, .. } = op.kind {
+                buffers.retain(|(end, _)| *end >= i);
+                self.lrm_bytes = outer.2 + buffers.iter().map(|(_, bytes)| bytes).sum::<u64>();
+                buffers.push((last.get(&dst).copied().unwrap_or(i), self.buffer_bytes(dst)));
+            }
             let mut known = true;
             op.kind.uses(&mut |id| known &= self.defined.get(id.0 as usize).copied().unwrap_or(false));
             if !known {
@@ -309,7 +324,7 @@ impl<'a> Verifier<'a> {
         }
         self.streams.retain(|s| s.block != here);
         defs.iter().for_each(|id| self.defined[id.0 as usize] = false);
-        (self.block, self.op, self.lrm_bytes, self.ocm_bytes) = outer;
+        (self.block, self.op, self.lrm_bytes) = outer;
     }
 
     // ---- operands ----
@@ -498,7 +513,8 @@ impl<'a> Verifier<'a> {
     // ---- operations ----
 
     fn start(&mut self, flight: Flight) {
-        if self.wheres > 0 {
+        // Random access skips PEs that are disabled.
+        if self.wheres > 0 && !flight.rau {
             self.say("a transfer is started inside `where`");
         }
         self.flights.push(flight);
@@ -559,15 +575,7 @@ impl<'a> Verifier<'a> {
             }
             Lrm { dst, align } => self.lrm(*dst, *align),
             Ocm { dst } => match self.f.ty(*dst) {
-                Type::Ocm(n) => {
-                    self.ocm_bytes = self.ocm_bytes.next_multiple_of(64) + n as u64;
-                    if let Some(t) = self.target
-                        && self.ocm_bytes > t.spec().ocm_bytes as u64
-                    {
-                        let (need, have) = (self.ocm_bytes, t.spec().ocm_bytes);
-                        self.say(format!("on-chip buffers take {need} bytes, {} has {have}", t.spec().product));
-                    }
-                }
+                Type::Ocm(_) => {}
                 _ => self.say("the destination is no on-chip buffer"),
             },
             Alu { op, dst, a, b } => {
@@ -675,7 +683,9 @@ impl<'a> Verifier<'a> {
                     return self.say(format!("{name} is not in flight: it was waited for already"));
                 };
                 let flight = self.flights[i].clone();
-                self.no_where("a wait");
+                if !flight.rau {
+                    self.no_where("a wait");
+                }
                 if flight.block != self.block && (flight.ring.is_some() || !self.reaches(*token)) {
                     let name = self.name(*token);
                     return self.say(format!("{name} was started in another block\nhelp: wait for it there"));
@@ -765,8 +775,14 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Bytes of a local buffer, all its instances.
+    fn buffer_bytes(&self, id: Id) -> u64 {
+        let Type::Lrm { elem, n, ring } = self.f.ty(id) else { return 0 };
+        (n as u64 * elem.bytes() as u64).next_multiple_of(4) * ring as u64
+    }
+
     fn lrm(&mut self, dst: Id, align: u32) {
-        let Type::Lrm { elem, n, ring } = self.f.ty(dst) else {
+        let Type::Lrm { n, .. } = self.f.ty(dst) else {
             return self.say("the destination is no local buffer");
         };
         if !align.is_power_of_two() {
@@ -775,7 +791,7 @@ impl<'a> Verifier<'a> {
         if n == 0 {
             self.say("a buffer of no elements");
         }
-        self.lrm_bytes += (n as u64 * elem.bytes() as u64).next_multiple_of(4) * ring as u64;
+        self.lrm_bytes += self.buffer_bytes(dst);
         if let Some(t) = self.target
             && self.lrm_bytes > t.spec().lrm_bytes as u64
         {

@@ -1,9 +1,9 @@
 //! Layers with their biases and residuals, each stage by its operator.
 
 use ccl_golden::binary::qlinear_add;
-use ndarray::{Array1, Array2, Array3, Axis, s};
+use ndarray::{Array1, Array2, Array3, Axis, concatenate, s};
 
-use super::{add, depthwise3, float, pointwise, steps, store, unary};
+use super::{add, depthwise3, float, pointwise, resize_linear, steps, store, unary};
 use crate::kernel::Linear;
 use crate::value::Scale;
 
@@ -110,4 +110,43 @@ pub fn mix_ffn(
     depthwise3(&hidden, depthwise, &mut mixed, depthwise_scale, 0);
     unary(&mixed, table, &mut gated);
     add(&dense(&gated, project, project_scales), skip, y, residual, (0, 0, 0));
+}
+
+/// The decode head of a SegFormer, stage by stage.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn decode_head(
+    x1: &Array3<i8>,
+    x2: &Array3<i8>,
+    x4: &Array3<i8>,
+    x8: &Array3<i8>,
+    project: &Linear<i8>,
+    tables: &Array1<i8>,
+    fuse: &Linear<i8>,
+    gate: &Array1<i8>,
+    classify: &Linear<i8>,
+    y: &mut Array3<i8>,
+    project_scales: (Scale, Scale),
+    fuse_scale: Scale,
+    classify_scale: Scale,
+) {
+    let (_, height, width) = x1.dim();
+    let zeros = |channels: usize| Array3::zeros((channels, height, width));
+    let in_steps = |x: &Array3<i8>, part: usize| {
+        let mut out = zeros(x.dim().0);
+        unary(x, &tables.slice(s![256 * part..256 * (part + 1)]).to_owned(), &mut out);
+        out
+    };
+    let enlarged = |x: &Array3<i8>| {
+        let mut out = zeros(x.dim().0);
+        resize_linear(x, &mut out);
+        out
+    };
+    let projected = layer(x1, project, project.weights.nrows(), project_scales);
+    let parts =
+        [in_steps(&enlarged(x8), 0), in_steps(&enlarged(x4), 1), in_steps(&enlarged(x2), 2), in_steps(&projected, 3)];
+    let all = concatenate(Axis(0), &parts.each_ref().map(|part| part.view())).expect("equal extents");
+    let (mut fused, mut gated) = (zeros(fuse.weights.nrows()), zeros(fuse.weights.nrows()));
+    pointwise(&all, fuse, &mut fused, fuse_scale, 0);
+    unary(&fused, gate, &mut gated);
+    pointwise(&gated, classify, y, classify_scale, 0);
 }

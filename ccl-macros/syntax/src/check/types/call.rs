@@ -190,7 +190,8 @@ impl<'a> Checker<'a, '_> {
                     names.layouts.insert(name, layout);
                 }
                 Pattern::Extent(name) => {
-                    let extent = self.extent_arg(arg);
+                    // The names of the table: `F` counts fraction bits.
+                    let extent = if *name == "F" { self.fraction_arg(arg) } else { self.extent_arg(arg) };
                     names.extents.insert((*name).to_owned(), extent);
                 }
                 Pattern::Type(wanted) => {
@@ -242,13 +243,13 @@ impl<'a> Checker<'a, '_> {
 
     pub(super) fn method(
         &mut self,
-        recv: &'a Expr,
+        on: &'a Expr,
         name: &'a Ident,
         generics: &'a [GenericArg],
         args: &'a [Expr],
         expected: Option<&Type>,
     ) -> Type {
-        let of = self.expr(recv, None);
+        let of = self.expr(on, None);
         let site = Site { name, span: name.span, generics, args };
         let found = match self.literals.shown(of.behind_refs()) {
             Type::Unknown => None,
@@ -288,13 +289,17 @@ impl<'a> Checker<'a, '_> {
                     }
                     found => found,
                 };
-                return self.applied_method(form, &recv, &site, expected, names);
+                let ty = self.applied_method(form, &recv, &site, expected, names);
+                if row.name == "store" {
+                    self.whole_chunk(on, &recv, &site);
+                }
+                return ty;
             }
         }
         for arg in args {
             self.expr(arg, None);
         }
-        self.wrong_receiver(&rows, &found, recv, name)
+        self.wrong_receiver(&rows, &found, on, name)
     }
 
     fn applied_method(
@@ -428,12 +433,7 @@ impl<'a> Checker<'a, '_> {
             self.push(Code::FlowShape, arg.span, message, help);
             return;
         }
-        let channels = match &tensor.layout {
-            Layout::Named("Planar" | "Packed", extents) => extents.first(),
-            Layout::Named("Tokens", extents) => extents.get(1),
-            _ => None,
-        };
-        if let (Type::Lrm(_, Extent::Known(n)), Some(Extent::Known(c))) = (value.behind_refs(), channels)
+        if let (Type::Lrm(_, Extent::Known(n)), Some(Extent::Known(c))) = (value.behind_refs(), tensor.channels())
             && n > c
             && !self.loops.iter().any(|l| l.is_block)
         {
@@ -525,11 +525,11 @@ fn is_open(pattern: &Pattern, names: &Bindings) -> Option<&'static str> {
 }
 
 /// A call as it stands in the text.
-struct Site<'a> {
+pub(super) struct Site<'a> {
     name: &'a Ident,
-    span: Span,
+    pub(super) span: Span,
     generics: &'a [GenericArg],
-    args: &'a [Expr],
+    pub(super) args: &'a [Expr],
 }
 
 /// The const parameters of a function as names to be bound by a call.

@@ -1,7 +1,8 @@
 //! Types of expressions, and the rules that need them. Each function is checked once, with its const parameters as names.
 //!
 //! `ty.rs` has the types, `scheme.rs` reads the signatures of the table, `fit.rs` says what fits where, `written.rs` reads written
-//! types, `stmt.rs`, `expr.rs`, `ops.rs` and `call.rs` walk the tree, `kernel.rs` has the rules of kernels, `report.rs` says what is wrong.
+//! types, `stmt.rs`, `expr.rs`, `ops.rs` and `call.rs` walk the tree, `kernel.rs` has the rules of kernels, `output.rs`
+//! says what is never written, `report.rs` what is wrong with a type.
 //!
 //! An expression with an error has the type [`Type::Unknown`], which fits everywhere, so that one mistake is one error. Inference
 //! is forward, within a function: literals take the type that their use gives them, everything else is known where it stands.
@@ -11,6 +12,7 @@ mod expr;
 mod fit;
 mod kernel;
 mod ops;
+mod output;
 mod report;
 mod scheme;
 mod stmt;
@@ -73,6 +75,9 @@ pub(super) fn check(module: &Module, names: &Names, diags: &mut Diags) -> Types 
         checker.function(function);
         if item.is_kernel() {
             checker.kernel(function);
+            if !checker.diags.has_any_in(item.span) {
+                checker.outputs(function);
+            }
         }
     }
     let of = checker.types.iter().map(|(id, ty)| (*id, checker.literals.settled(ty))).collect();
@@ -101,6 +106,20 @@ struct Loop {
     pipelined: Option<Span>,
     /// Whether each PE holds a patch of pixels.
     is_block: bool,
+    /// What it walks by chunks of channels.
+    chunk: Option<Chunk>,
+}
+
+/// The chunks of a walk.
+struct Chunk {
+    /// The loop's variable.
+    tile: u32,
+    /// Channels of a chunk.
+    n: i128,
+    /// Channels of the tensor.
+    of: Extent,
+    /// `chunks`.
+    span: Span,
 }
 
 struct Checker<'a, 'd> {

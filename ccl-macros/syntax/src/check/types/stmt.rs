@@ -199,9 +199,10 @@ impl<'a> Checker<'a, '_> {
             }
         };
         let depth = self.scopes.len() + 1;
-        let pipelined = step(iter, "pipelined").map(|name| name.span);
+        let pipelined = step(iter, "pipelined").map(|(name, _)| name.span);
         let is_block = step(iter, "block").is_some();
-        self.loops.push(Loop { n_masks: self.masks.len(), depth, pipelined, is_block });
+        let chunk = self.chunk(pattern, &found, iter);
+        self.loops.push(Loop { n_masks: self.masks.len(), depth, pipelined, is_block, chunk });
         self.scopes.push(Vec::new());
         self.pattern(pattern, elem, iter.span);
         self.loop_body(body);
@@ -231,7 +232,7 @@ impl<'a> Checker<'a, '_> {
             );
         }
         let depth = self.scopes.len() + 1;
-        self.loops.push(Loop { n_masks: self.masks.len(), depth, pipelined: None, is_block: false });
+        self.loops.push(Loop { n_masks: self.masks.len(), depth, pipelined: None, is_block: false, chunk: None });
         self.loop_body(body);
         self.loops.pop();
     }
@@ -301,11 +302,11 @@ fn has_flow(ty: &Type) -> bool {
 }
 
 /// A method in the chain of calls that makes a walk.
-fn step<'e>(iter: &'e Expr, wanted: &str) -> Option<&'e Ident> {
+pub(super) fn step<'e>(iter: &'e Expr, wanted: &str) -> Option<(&'e Ident, &'e [GenericArg])> {
     let mut expr = iter;
-    while let ExprKind::Method { recv, name, .. } = &expr.kind {
+    while let ExprKind::Method { recv, name, generics, .. } = &expr.kind {
         if name.name == wanted {
-            return Some(name);
+            return Some((name, generics));
         }
         expr = recv;
     }

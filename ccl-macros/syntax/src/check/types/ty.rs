@@ -100,6 +100,17 @@ pub struct Tensor {
     pub is_shared: bool,
 }
 
+impl Tensor {
+    /// Its channels, or features of a token, where the layout has them.
+    pub(super) fn channels(&self) -> Option<&Extent> {
+        match &self.layout {
+            Layout::Named("Planar" | "Packed", extents) => extents.first(),
+            Layout::Named("Tokens", extents) => extents.get(1),
+            _ => None,
+        }
+    }
+}
+
 /// A memory that holds tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {

@@ -8,6 +8,9 @@ use crate::builtins::BuiltinKind;
 use crate::check::names::Def;
 use crate::code::Code;
 
+/// Most fraction bits of `Fx`.
+const MAX_FRACTION: i128 = 31;
+
 impl<'a> Checker<'a, '_> {
     /// A written type. What names say about it has been reported.
     pub(super) fn ty(&mut self, ty: &'a Ty) -> Type {
@@ -27,7 +30,7 @@ impl<'a> Checker<'a, '_> {
             ("Lrm", [elem, n]) => Type::Lrm(self.elem_arg(elem), self.extent_arg(n)),
             ("Acc", [n]) => Type::Acc(self.extent_arg(n)),
             ("Weights", [n]) => Type::Weights(self.extent_arg(n)),
-            ("Fx", [bits]) => Type::Scalar(Elem::Fx(self.extent_arg(bits))),
+            ("Fx", [bits]) => Type::Scalar(Elem::Fx(self.fraction_arg(bits))),
             ("Ocm", [elem, layout]) => Type::Tensor(self.tensor(Memory::Ocm, elem, layout)),
             ("Ext", [elem, layout]) => Type::Tensor(self.tensor(Memory::Ext, elem, layout)),
             ("Flow", [GenericArg::Ty(of)]) => Type::Flow(Box::new(self.ty(of))),
@@ -90,6 +93,22 @@ impl<'a> Checker<'a, '_> {
             GenericArg::Ty(Ty { kind: TyKind::Path(path), .. }) => self.named_extent(path),
             _ => Extent::Unknown,
         }
+    }
+
+    /// The fraction bits of a format.
+    pub(super) fn fraction_arg(&mut self, arg: &'a GenericArg) -> Extent {
+        let bits = self.extent_arg(arg);
+        if !matches!(bits, Extent::Known(bits) if bits > MAX_FRACTION) {
+            return bits;
+        }
+        let span = match arg {
+            GenericArg::Const(value) => value.span,
+            GenericArg::Ty(ty) => ty.span,
+            GenericArg::Infer(span) => *span,
+        };
+        let message = format!("{bits} fraction bits, and `Fx` has 32 bits with its sign");
+        self.push(Code::FractionBits, span, message, format!("at most {MAX_FRACTION} are behind the point"));
+        Extent::Unknown
     }
 
     /// An extent, which is a const parameter alone or a constant.

@@ -1,9 +1,7 @@
 //! The array executor against the naive model: every micro-op, predicates, narrow lanes, MACs regrouped or not, sends, on
 //! every path of the host, any number of threads and several shapes.
 
-mod array_support;
-
-use array_support::*;
+use crate::array_support::*;
 use iss::isa::operand::{Cond, Dir, Dirs, MacShape, Width};
 use iss::sim::array::*;
 
