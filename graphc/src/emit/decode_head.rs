@@ -98,7 +98,8 @@ pub(crate) fn write(cx: &Context, text: &mut Text, head: &DecodeHead, y: &Variab
     let outputs = [project.outputs; 3];
     let maps = head.maps.iter().map(image).collect::<Result<Vec<_>, _>>()?;
     let even = maps.iter().map(|map| map.channels).eq(outputs) && fuse.inputs == 4 * project.outputs;
-    let plain = symmetric(&[*all]) && symmetric(head.inputs) && fuse.zero == 0 && classify.zero == 0;
+    let zeros = symmetric(&[*all]) && symmetric(head.inputs) && fuse.zero == 0 && classify.zero == 0;
+    let plain = zeros && project.is_symmetric();
     let channels = [project.rows.1, project.outputs, fuse.outputs, classify.outputs];
     let sizes = Sizes::of(cx, channels, (height, width));
     let (Some(sizes), Some(bias), true) = (sizes, project.scales.1, even && plain) else {
