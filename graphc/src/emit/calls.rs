@@ -233,7 +233,7 @@ pub(crate) struct DenseParts {
 
 impl DenseParts {
     /// No zero points, which what is fused with a residual asks for.
-    fn is_symmetric(&self) -> bool {
+    pub fn is_symmetric(&self) -> bool {
         self.around.is_none() && self.zeros == (0, 0, 0)
     }
 }
