@@ -161,20 +161,59 @@ ccl! {
     ) {
         assert!(PATCH == CI * S * S && K == TY * TX * PATCH, "K counts the weights of one output");
         let patches = x.space_to_depth::<S>();
-        for t in y.tiles().pipelined(2) {
-            let corner = patches.at(t).tap(-pad.0, -pad.1);
-            let mut window = Lrm::<i8, K>::new();
-            for ty in 0..TY {
-                for tx in 0..TX {
-                    let first = (ty * TX + tx) * PATCH;
-                    let tap = corner.tap(ty as i32, tx as i32);
-                    window[first..first + PATCH] = tap.fetch::<Lrm<i8, PATCH>>().wait();
+        let reach = max(pad.1, TX as i32 - 1 - pad.1);
+        if HO * S == H && WO * S == W && pad.0 >= 0 && pad.0 < TY as i32 && pad.1 >= 0 && reach <= 4 {
+            // A flow brings each row of patches once, with those beside the tile; the window takes its columns from neighbours.
+            for t in patches.tiles().halo_cols(reach as usize).pipelined(2) {
+                let mut window = Lrm::<i8, K>::new();
+                let own = (pad.0 as usize * TX + pad.1 as usize) * PATCH;
+                window[own..own + PATCH] = t.fetch::<Lrm<i8, PATCH>>().wait();
+                for ty in 0..TY {
+                    let middle = (ty * TX + pad.1 as usize) * PATCH;
+                    let above = max(pad.0 - ty as i32, 0) as usize;
+                    if above > 0 {
+                        // Rows above come from neighbours too, the first ones from a flow of so many rows.
+                        let first = t.tap(-(above as i32), 0).grid(above, COLS).fetch::<Lrm<i8, PATCH>>().wait();
+                        window[middle..middle + PATCH] = shift(window.slice::<PATCH>(own), South, above);
+                        if q_row() < above as i32 {
+                            window[middle..middle + PATCH] = first;
+                        }
+                    } else if ty as i32 > pad.0 {
+                        window[middle..middle + PATCH] = t.tap(ty as i32 - pad.0, 0).fetch::<Lrm<i8, PATCH>>().wait();
+                    }
+                }
+                for ty in 0..TY {
+                    let row = window.slice::<PATCH>((ty * TX + pad.1 as usize) * PATCH);
+                    for tx in 0..TX {
+                        let first = (ty * TX + tx) * PATCH;
+                        let (east, west) = (max(pad.1 - tx as i32, 0), max(tx as i32 - pad.1, 0));
+                        if east + west > 0 {
+                            window[first..first + PATCH] = shift(shift(row, East, east as usize), West, west as usize);
+                        }
+                    }
+                }
+                let mut weights = broadcast(w);
+                for o in (0..CO).step_by(4) {
+                    let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
+                    y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_point));
                 }
             }
-            let mut weights = broadcast(w);
-            for o in (0..CO).step_by(4) {
-                let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
-                y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_point));
+        } else {
+            for t in y.tiles().pipelined(2) {
+                let corner = patches.at(t).tap(-pad.0, -pad.1);
+                let mut window = Lrm::<i8, K>::new();
+                for ty in 0..TY {
+                    for tx in 0..TX {
+                        let first = (ty * TX + tx) * PATCH;
+                        let tap = corner.tap(ty as i32, tx as i32);
+                        window[first..first + PATCH] = tap.fetch::<Lrm<i8, PATCH>>().wait();
+                    }
+                }
+                let mut weights = broadcast(w);
+                for o in (0..CO).step_by(4) {
+                    let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
+                    y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_point));
+                }
             }
         }
     }

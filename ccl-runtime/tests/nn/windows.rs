@@ -37,6 +37,10 @@ ccl! {
     #[instance(target = QC_U)]
     const STEM: Kernel = conv_space_to_depth::<3, 6, 140, 132, 35, 33, 4, 2, 2, 48, 192>;
     #[instance(target = QC_N)]
+    const STEM_3X3: Kernel = conv_space_to_depth::<2, 4, 18, 22, 9, 11, 2, 3, 3, 8, 72>;
+    #[instance(target = QC_N)]
+    const STEM_NO_PADDING: Kernel = conv_space_to_depth::<2, 4, 18, 22, 8, 10, 2, 2, 2, 8, 32>;
+    #[instance(target = QC_N)]
     const PATCHES: Kernel = conv_patches::<8, 6, 18, 21, 6, 7, 3, 72>;
 
     #[instance(target = QC_N)]
@@ -124,7 +128,9 @@ fn convolutions() {
         }
         let zero = [("zero_point", 5.into())];
         agree(&CONV_TAPS, &[&walk(2, [1, 1], [1, 1])[..], &zero].concat(), INTEGER);
-        agree(&STEM, &[("pad", list([1, 1])), ("scale", scale(ratio)), ("zero_point", 5.into())], INTEGER);
+        for (kernel, pad) in [(&STEM, 1), (&STEM_3X3, 1), (&STEM_NO_PADDING, 0)] {
+            agree(kernel, &[("pad", list([pad; 2])), ("scale", scale(ratio)), ("zero_point", 5.into())], INTEGER);
+        }
         agree(&PATCHES, &[("scale", scale(ratio)), ("zero_point", (-9).into())], INTEGER);
     }
 }
