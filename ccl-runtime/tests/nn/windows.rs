@@ -6,7 +6,7 @@ use ccl_runtime::testing::Bar;
 use crate::support::*;
 
 ccl! {
-    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_space_to_depth};
+    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_patches_near, conv_space_to_depth};
     use ccl_runtime::nn::depthwise::{depthwise, depthwise3};
     use ccl_runtime::nn::pool::{average_pool, global_average_pool, max_pool};
     use ccl_runtime::nn::resize::{enlarge_linear, enlarge_nearest, resize_linear, resize_nearest};
@@ -42,6 +42,12 @@ ccl! {
     const STEM_NO_PADDING: Kernel = conv_space_to_depth::<2, 4, 18, 22, 8, 10, 2, 2, 2, 8, 32>;
     #[instance(target = QC_N)]
     const PATCHES: Kernel = conv_patches::<8, 6, 18, 21, 6, 7, 3, 72>;
+    #[instance(target = QC_N)]
+    const NEAR: Kernel = conv_patches_near::<8, 12, 12, 20, 3, 5, 4, 128, 80>;
+    #[instance(target = QC_U)]
+    const NEAR_8: Kernel = conv_patches_near::<4, 8, 72, 80, 9, 10, 8, 256, 640>;
+    #[instance(target = QC_N)]
+    const NEAR_2: Kernel = conv_patches_near::<4, 4, 2, 14, 1, 7, 2, 16, 28>;
 
     #[instance(target = QC_N)]
     const MAX_POOL: Kernel = max_pool::<5, 17, 19, 9, 10, 3, 3>;
@@ -131,7 +137,9 @@ fn convolutions() {
         for (kernel, pad) in [(&STEM, 1), (&STEM_3X3, 1), (&STEM_NO_PADDING, 0)] {
             agree(kernel, &[("pad", list([pad; 2])), ("scale", scale(ratio)), ("zero_point", 5.into())], INTEGER);
         }
-        agree(&PATCHES, &[("scale", scale(ratio)), ("zero_point", (-9).into())], INTEGER);
+        for kernel in [&PATCHES, &NEAR, &NEAR_8, &NEAR_2] {
+            agree(kernel, &[("scale", scale(ratio)), ("zero_point", (-9).into())], INTEGER);
+        }
     }
 }
 
