@@ -24,6 +24,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "average_pool",
     "conv_gather",
     "conv_patches",
+    "conv_patches_near",
     "conv_space_to_depth",
     "decode_head",
     "dense",

@@ -10,7 +10,7 @@ use super::Case;
 ccl! {
     use ccl_runtime::nn::argmax::{argmax, enlarge_argmax};
     use ccl_runtime::nn::attention::attention_head;
-    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_space_to_depth};
+    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_patches_near, conv_space_to_depth};
     use ccl_runtime::nn::decode_head::decode_head;
     use ccl_runtime::nn::depthwise::{depthwise, depthwise3};
     use ccl_runtime::nn::elementwise::{add, clip, div, maximum, mul};
@@ -49,6 +49,8 @@ ccl! {
     const STEM: Kernel = conv_space_to_depth::<3, 32, 256, 512, 64, 128, 4, 2, 2, 48, 192>;
     #[instance(target = QC_U)]
     const PATCHES: Kernel = conv_patches::<32, 64, 128, 256, 64, 128, 2, 128>;
+    #[instance(target = QC_U)]
+    const PATCHES_NEAR: Kernel = conv_patches_near::<32, 32, 64, 128, 8, 16, 8, 2048, 1024>;
     #[instance(target = QC_U)]
     const GATHERED: Kernel = conv_gather::<32, 64, 64, 128, 64, 128, 3, 3, 1, 32, 288>;
     #[instance(target = QC_U)]
@@ -241,6 +243,12 @@ fn windows() -> Vec<Case> {
             7.0,
         ),
         case(("convolution without overlap", &PATCHES), scaled(PLAIN, 3), (OUTPUT, 64, 512), 7.0),
+        case(
+            ("convolution of few patches", &PATCHES_NEAR),
+            scaled(PLAIN, 3),
+            ("word of input", 256 / 8, 4096 / 8),
+            64.0,
+        ),
         case(
             ("convolution 3x3", &GATHERED),
             with(walk(1, 1), vec![("zero_points", list([0, 3]))]),
