@@ -4,7 +4,7 @@
 use iss::target::Target;
 
 use super::error::FrontError;
-use crate::ir::{self, Block, Func, Id, Loc, Module, OpKind, Type};
+use crate::ir::{self, Block, Func, Id, Loc, Module, Op, OpKind, Type, visit};
 
 /// Buffers in scope: name, bytes, file and line.
 type Live = Vec<(String, u64, String)>;
@@ -23,32 +23,39 @@ struct Meter<'m> {
 }
 
 impl Meter<'_> {
-    fn add(&mut self, name: &str, bytes: u64, place: String) {
-        self.live.push((name.to_owned(), bytes, place));
+    /// Keeps the buffers in use if none were larger.
+    fn measure(&mut self) {
         let total = self.live.iter().map(|(_, bytes, _)| bytes).sum();
         if total > self.peak.bytes {
             self.peak = Peak { bytes: total, live: self.live.clone() };
         }
     }
 
-    /// A buffer lives to the end of its block.
+    /// A buffer that an operation makes.
+    fn buffer(&self, op: &Op) -> Option<(Id, (String, u64, String))> {
+        let OpKind::Lrm { dst, .. } = op.kind else { return None };
+        let Type::Lrm { elem, n, ring } = self.func.ty(dst) else { return None };
+        let bytes = (n * elem.bytes()) as u64 * ring as u64;
+        Some((dst, (self.func.name_of(dst).to_owned(), bytes, place(self.module, op.loc))))
+    }
+
+    /// A buffer lives to the last operation of its block that uses it, since what is laid out trip by trip is one block here.
     fn block(&mut self, block: &Block) {
-        let n = self.live.len();
-        for op in block {
-            let of = match op.kind {
-                OpKind::Lrm { dst, .. } => Some(dst),
-                _ => None,
-            };
-            if let Some(dst) = of {
-                let bytes = match self.func.ty(dst) {
-                    Type::Lrm { elem, n, ring } => (n * elem.bytes()) as u64 * ring as u64,
-                    _ => 0,
-                };
-                self.add(self.func.name_of(dst), bytes, place(self.module, op.loc));
+        let outer = self.live.len();
+        let last = visit::last_uses(block);
+        let mut own = Vec::new();
+        for (i, op) in block.iter().enumerate() {
+            let (made, inner) = (self.buffer(op), op.kind.blocks());
+            if made.is_some() || !inner.is_empty() {
+                own.retain(|(end, _)| *end >= i);
+                own.extend(made.map(|(id, buffer)| (last.get(&id).copied().unwrap_or(i), buffer)));
+                self.live.truncate(outer);
+                self.live.extend(own.iter().map(|(_, buffer)| buffer.clone()));
+                self.measure();
             }
-            op.kind.blocks().into_iter().for_each(|inner| self.block(inner));
+            inner.into_iter().for_each(|inner| self.block(inner));
         }
-        self.live.truncate(n);
+        self.live.truncate(outer);
     }
 }
 

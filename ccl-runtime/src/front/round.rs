@@ -122,9 +122,14 @@ impl Cx<'_> {
 
     fn toward_zero(&mut self, p: Scaled, e: i32) -> Src {
         if p.m == 1 && (1..=31).contains(&p.s) {
-            // What a negative number is short of the next multiple is at most all ones.
-            let sign = self.bin(ir::BinOp::Sar, p.a.lo, 31);
-            let ones = self.bin(ir::BinOp::And, sign, ((1i64 << p.s) - 1) as i32);
+            // What a negative number is short of the next multiple is at most all ones: copies of its sign.
+            let small = 1i64 << (32 - p.s);
+            let ones = if -small <= p.a.range.0 && p.a.range.1 < small {
+                self.bin(ir::BinOp::Shr, p.a.lo, 32 - p.s)
+            } else {
+                let sign = self.bin(ir::BinOp::Sar, p.a.lo, 31);
+                self.bin(ir::BinOp::And, sign, ((1i64 << p.s) - 1) as i32)
+            };
             let up = self.bin(ir::BinOp::Add, p.a.lo, ones);
             let v = self.bin(ir::BinOp::Sar, up, p.s);
             return self.bin(ir::BinOp::Add, v, p.offset as i32);

@@ -1,5 +1,7 @@
 //! What an operation defines, reads and writes, by role: the one place that lists the operands of every operation.
 
+use std::collections::HashMap;
+
 use super::types::*;
 
 /// An operand, to look at.
@@ -312,6 +314,17 @@ pub fn walk<'a>(block: &'a Block, f: &mut dyn FnMut(&'a Op)) {
         f(op);
         op.kind.blocks().into_iter().for_each(|b| walk(b, f));
     }
+}
+
+/// The last operation of a block that uses a value, itself or inside.
+pub fn last_uses(block: &Block) -> HashMap<Id, usize> {
+    let mut last = HashMap::new();
+    for (i, op) in block.iter().enumerate() {
+        let mut used = |id| _ = last.insert(id, i);
+        op.kind.uses(&mut used);
+        op.kind.blocks().into_iter().for_each(|inner| walk(inner, &mut |op| op.kind.uses(&mut used)));
+    }
+    last
 }
 
 /// As [`walk`], to change operations.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use iss::target::Target;
 
-use super::{CompileError, KernelReport};
+use super::{CompileError, KernelReport, OcmBuffer};
 use crate::ir::visit::Operand;
 use crate::ir::*;
 
@@ -18,6 +18,8 @@ pub(super) const TEMP: u8 = 31;
 pub(super) const CONSTANTS: u8 = 30;
 /// Descriptor registers of flows in loops; the others are shared.
 pub(super) const RESIDENT: u8 = 6;
+/// On-chip parameters whose addresses keep registers; where there are more, code knows where they lie.
+const PARAMS_IN_REGISTERS: usize = 10;
 /// Registers that can be a base of local memory.
 const BASES: u8 = 8;
 
@@ -51,6 +53,8 @@ pub(super) enum Extra {
 #[derive(Debug)]
 pub(super) struct Places {
     pub values: Vec<Place>,
+    /// Registers in which addresses of parameters come, for those that do not stay there.
+    pub params: HashMap<Id, u8>,
     pub extra: HashMap<Extra, u8>,
     /// First of the base registers that operations use for themselves.
     pub scratch: u8,
@@ -126,6 +130,7 @@ pub(super) fn allocate(f: &Func, target: &Target) -> Result<Places, CompileError
     items.sort_by_key(|i| i.start);
     let mut places = Places {
         values: vec![Place::None; f.values.len()],
+        params: HashMap::new(),
         extra: HashMap::new(),
         scratch: BASES - scratch_needed,
         def: live.def,
@@ -263,6 +268,11 @@ fn registers(f: &Func, items: &[Item], places: &mut Places) -> Result<(), Compil
                 None => places.values[item.id.0 as usize] = Place::Scalar(r),
             }
         }
+        for (id, at) in fixed_params(f) {
+            if let Place::Scalar(r) = std::mem::replace(&mut places.values[id.0 as usize], Place::Ocm(at)) {
+                places.params.insert(id, r);
+            }
+        }
         return Ok(());
     }
     unreachable!("the second round leaves scratch registers")
@@ -373,6 +383,19 @@ fn local(f: &Func, items: &[Item], target: &Target, places: &mut Places) -> Resu
     Ok(())
 }
 
+/// Parameters on the chip and their addresses as the simulator places them, where there are so many that registers would not do.
+fn fixed_params(f: &Func) -> Vec<(Id, u32)> {
+    let mut at = 0_u32;
+    let mut fixed = Vec::new();
+    for param in &f.params {
+        if let Type::Ocm(bytes) = f.ty(param.id) {
+            fixed.push((param.id, at));
+            at = (at + bytes).next_multiple_of(64);
+        }
+    }
+    if fixed.len() > PARAMS_IN_REGISTERS { fixed } else { Vec::new() }
+}
+
 fn on_chip(f: &Func, items: &[Item], target: &Target, places: &mut Places) -> Result<(), CompileError> {
     // Buffers of the entry stand first, as the simulator places them.
     let params = f.params.iter().fold(0u32, |at, p| match f.ty(p.id) {
@@ -390,6 +413,13 @@ fn on_chip(f: &Func, items: &[Item], target: &Target, places: &mut Places) -> Re
     for ((item, ..), at) in wanted.iter().zip(&at) {
         places.values[item.id.0 as usize] = Place::Ocm(*at);
     }
+    visit::walk(&f.body, &mut |op| {
+        if let OpKind::Ocm { dst } = op.kind
+            && let (Place::Ocm(address), Type::Ocm(bytes)) = (places.values[dst.0 as usize], f.ty(dst))
+        {
+            places.report.ocm_buffers.push(OcmBuffer { loc: op.loc, address, bytes });
+        }
+    });
     places.report.ocm_peak_bytes = peak;
     let have = target.spec().ocm_bytes;
     if peak > have {
@@ -480,6 +510,10 @@ impl<'a> Live<'a> {
         for p in &self.f.params {
             // A parameter that nobody reads still gets its register from the caller.
             self.define(p.id, 0);
+        }
+        for (id, _) in fixed_params(self.f) {
+            // Its register is free again at once.
+            self.of_value[id.0 as usize] = None;
         }
         let body = &self.f.body;
         self.block(body);

@@ -174,12 +174,25 @@ pub struct KernelReport {
     pub lrm_live: Vec<(String, u32, u32)>,
     /// On-chip memory at the peak, in bytes, parameters included.
     pub ocm_peak_bytes: u32,
+    /// Where buffers lie on the chip, parameters apart.
+    pub ocm_buffers: Vec<OcmBuffer>,
     /// Accumulators used.
     pub accumulators: u32,
     /// Scalar registers used.
     pub scalars: u32,
     /// Instructions by region (path with `/`; empty outside) and class.
     pub instructions: std::collections::BTreeMap<String, std::collections::BTreeMap<&'static str, u32>>,
+}
+
+/// A buffer on the chip.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OcmBuffer {
+    /// Where it is allocated.
+    pub loc: Loc,
+    /// Its first byte.
+    pub address: u32,
+    /// Its bytes.
+    pub bytes: u32,
 }
 
 /// Compiles the kernels of a module for a target.

@@ -31,6 +31,7 @@ pub mod depthwise;
 pub mod conv;
 pub mod matmul;
 pub mod mix_ffn;
+pub mod decode_head;
 
 pub mod softmax;
 pub mod layer_norm;

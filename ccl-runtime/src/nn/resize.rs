@@ -43,7 +43,7 @@ ccl! {
         abs(above)
     }
 
-    /// Bilinear by a factor `S` of 2 or 4, pixel centres aligned, edges repeated.
+    /// Bilinear by a factor `S` of 2, 4 or 8, pixel centres aligned, edges repeated.
     ///
     /// # Shapes
     /// `x: [C, H, W]`, `y: [C, S * H, S * W]`; `PATCH = 4 * S * S`.
@@ -63,7 +63,7 @@ ccl! {
         y: &mut Ocm<i8, Packed<C, HO, WO>>,
     ) {
         assert!(HO == S * H && WO == S * W && PATCH == 4 * S * S, "a patch for each element");
-        assert!(S == 2 || S == 4, "weights are fractions of powers of two, and a neighbour is one element away");
+        assert!(S == 2 || S == 4 || S == 8, "weights are fractions of powers of two, and a neighbour is one element away");
         let whole = 2 * S as i32;
         for place in x.tiles().halo(1).pipelined(2) {
             let row = q_row() + place.y();

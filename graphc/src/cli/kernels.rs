@@ -110,6 +110,11 @@ impl Kernels {
                     entry.compile_s,
                     ran.simulate_s(),
                 ))?;
+                for region in ran.profile.root.children.iter().filter(|_| how == "isolated") {
+                    let table = &region.inclusive;
+                    let classes: Vec<String> = table.classes.iter().map(|(c, u)| format!("{c} {}", u.cycles)).collect();
+                    say(&format!("    {:>8} {} ({})\n", table.cycles, region.name, classes.join(", ")))?;
+                }
                 for output in &kernel.outputs {
                     let id = id(&output.tensor)?;
                     let own = device::from_bytes(&plan, id, &tensors[&output.tensor]).context("a tensor")?;

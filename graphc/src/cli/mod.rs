@@ -2,12 +2,16 @@
 
 mod check;
 mod compile;
+mod demo;
 mod edits;
 mod files;
 mod folder;
 mod golden;
 mod input;
 mod kernels;
+mod progress;
+mod run;
+mod show;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -35,9 +39,11 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Compile(compile::Compile),
+    Demo(demo::Demo),
     Fork(edits::Fork),
     Edits(edits::List),
     Rebase(edits::Rebase),
+    Run(run::Run),
     #[command(hide = true)]
     Golden(golden::Golden),
     #[command(hide = true)]
@@ -109,11 +115,13 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Demo(command) => command.run(),
         Command::Fork(command) => command.run(),
         Command::Edits(command) => command.run(),
         Command::Rebase(command) => command.run(),
         Command::Golden(command) => command.run(),
         Command::Kernels(command) => command.run(),
+        Command::Run(command) => command.run(),
         Command::Validate(command) => command.run(),
     };
     match done {

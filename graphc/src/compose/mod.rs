@@ -14,6 +14,7 @@ use crate::emit::manifest::{Boundary, Entry, Kernel, Manifest};
 use crate::plan::names;
 
 pub use entries::{Entries, EntriesError};
+pub use slots::{Slot, Tenant};
 
 /// How kernels are composed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,15 @@ pub struct Composed {
     pub entry: Entry,
     /// The text of its file.
     pub source: String,
+    /// Its buffers of tensors, in the order of their declarations.
+    pub slots: Vec<Slot>,
+}
+
+impl Composed {
+    /// The buffer of tensors of that name in the text.
+    pub fn slot(&self, name: &str) -> Option<&Slot> {
+        (0..self.slots.len()).find(|&i| text::slot(i) == name).map(|i| &self.slots[i])
+    }
 }
 
 /// Composes the kernels of a manifest for a machine whose constant in the language is `target`.

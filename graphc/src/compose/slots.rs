@@ -8,13 +8,24 @@ use super::Part;
 
 /// A buffer, and the tensors in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Slot {
+pub struct Slot {
     /// Bytes of the largest one.
     pub bytes: usize,
-    /// Names of tensors.
-    pub tensors: Vec<String>,
-    /// First and last kernel of each.
-    lives: Vec<(usize, usize)>,
+    /// The tensors.
+    pub tensors: Vec<Tenant>,
+}
+
+/// A tensor in a buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenant {
+    /// Its name.
+    pub tensor: String,
+    /// Its bytes.
+    pub bytes: usize,
+    /// The first kernel of its life, as the entry point counts them.
+    pub first: usize,
+    /// The last one; behind all kernels for what is written back.
+    pub last: usize,
 }
 
 /// Buffers for all tensors that kernels of an entry point read and write.
@@ -40,15 +51,12 @@ pub(super) fn assign(part: &Part) -> Vec<Slot> {
     }
     // The largest first: smaller ones fit where they have been.
     all.sort_by_key(|(boundary, life)| (std::cmp::Reverse(boundary.bytes), *life));
-    for (boundary, life) in all {
-        let apart = |other: &(usize, usize)| other.1 < life.0 || life.1 < other.0;
-        let name = boundary.tensor.clone();
-        match slots.iter_mut().find(|slot| slot.lives.iter().all(apart)) {
-            Some(slot) => {
-                slot.tensors.push(name);
-                slot.lives.push(life);
-            }
-            None => slots.push(Slot { bytes: boundary.bytes, tensors: vec![name], lives: vec![life] }),
+    for (boundary, (first, last)) in all {
+        let tenant = Tenant { tensor: boundary.tensor.clone(), bytes: boundary.bytes, first, last };
+        let apart = |other: &Tenant| other.last < first || last < other.first;
+        match slots.iter_mut().find(|slot| slot.tensors.iter().all(apart)) {
+            Some(slot) => slot.tensors.push(tenant),
+            None => slots.push(Slot { bytes: boundary.bytes, tensors: vec![tenant] }),
         }
     }
     slots

@@ -24,6 +24,11 @@ fn block(kernel: &Kernel, blob: usize) -> Block {
     Some((first, end.next_multiple_of(ALIGNMENT).min(blob) - first))
 }
 
+/// The variable of a buffer of tensors.
+pub(super) fn slot(index: usize) -> String {
+    format!("slot_{index}")
+}
+
 struct Writer<'a> {
     part: &'a Part<'a>,
     slots: Vec<Slot>,
@@ -48,7 +53,7 @@ pub(super) fn write(manifest: &Manifest, part: &Part, name: &str, prefetch: bool
         constants: has_constants.then(|| CONSTANTS.to_owned()),
         outputs: part.outputs.clone(),
     };
-    Composed { entry, source: writer.out }
+    Composed { entry, source: writer.out, slots: writer.slots }
 }
 
 impl Writer<'_> {
@@ -83,9 +88,10 @@ impl Writer<'_> {
 
     fn body(&mut self) {
         for i in 0..self.slots.len() {
-            let tensors = self.slots[i].tensors.join("`, `");
+            let tensors: Vec<&str> = self.slots[i].tensors.iter().map(|t| t.tensor.as_str()).collect();
+            let tensors = tensors.join("`, `");
             self.line(2, &format!("// `{tensors}`"));
-            self.line(2, &format!("let slot_{i} = Ocm::<i8, Vector<{}>>::new();", self.slots[i].bytes));
+            self.line(2, &format!("let {} = Ocm::<i8, Vector<{}>>::new();", slot(i), self.slots[i].bytes));
         }
         for buffer in 0..BUFFERS {
             let of = |(i, block): (usize, &Block)| (i % BUFFERS == buffer).then_some(block.map_or(0, |(_, n)| n));
@@ -179,8 +185,8 @@ impl Writer<'_> {
 
     /// The tensor in its buffer.
     fn place(&self, b: &Boundary) -> String {
-        let slot = self.slots.iter().position(|slot| slot.tensors.contains(&b.tensor));
+        let slot = self.slots.iter().position(|slot| slot.tensors.iter().any(|t| t.tensor == b.tensor));
         let slot = slot.expect("every tensor of a kernel has a buffer");
-        format!("slot_{slot}.part::<{}, {}>(0)", b.elem, b.layout)
+        format!("{}.part::<{}, {}>(0)", self::slot(slot), b.elem, b.layout)
     }
 }

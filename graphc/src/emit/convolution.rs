@@ -53,6 +53,23 @@ fn layer<'a>(cx: &Context<'a>, id: NodeId) -> Reason<Layer<'a>> {
     Ok(Layer { conv, x: *x, y: *y, scale: x.scale * w.scale / y.scale, shape: [co, ci, kh, kw], weights, biases })
 }
 
+/// A convolution of single pixels, for the kernels that take it.
+pub(crate) struct Pixelwise {
+    pub inputs: usize,
+    pub outputs: usize,
+    pub weights: Constant,
+    pub scale: f32,
+    pub zero: i32,
+}
+
+/// A convolution of single pixels.
+pub(crate) fn pixelwise(cx: &Context, id: NodeId) -> Reason<Pixelwise> {
+    let layer = layer(cx, id)?;
+    let [outputs, inputs, 1, 1] = layer.shape else { return Err("is no convolution of single pixels".to_owned()) };
+    let weights = Constant::stream(outputs, inputs, &layer.weights, &layer.biases);
+    Ok(Pixelwise { inputs, outputs, weights, scale: layer.scale, zero: layer.y.zero })
+}
+
 /// A depthwise 3x3 layer, for the kernels that take it.
 pub(crate) struct Depthwise {
     pub image: Image,
@@ -215,7 +232,7 @@ impl Patches {
         let window = &layer.conv.window;
         let side = window.strides[0];
         let plain = window.strides == [side; 2] && window.dilations == [1, 1] && layer.conv.groups == 1;
-        let fits = from.height.is_multiple_of(side) && from.width.is_multiple_of(side) && layer.x.zero == 0;
+        let fits = from.height.is_multiple_of(side) && from.width.is_multiple_of(side);
         if !plain || !fits || side < 2 {
             return None;
         }
@@ -254,7 +271,7 @@ impl Patches {
             y.write(&packed(extents(to))),
             format!("({}, {})", self.pad[0], self.pad[1]),
             scale(layer.scale)?,
-            layer.y.zero.to_string(),
+            format!("({}, {})", layer.x.zero, layer.y.zero),
         ];
         let sizes = [ci, layer.shape[0], h, w, to.height, to.width];
         let generics = [&sizes[..], &[self.side, ty, tx, patch, ty * tx * patch]].concat();

@@ -3,6 +3,7 @@
 mod calls;
 pub mod constants;
 mod convolution;
+mod decode_head;
 pub mod golden;
 mod kernel;
 pub mod manifest;

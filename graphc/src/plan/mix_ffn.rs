@@ -55,7 +55,7 @@ fn row(graph: &Graph, grouped: &Grouped, first: usize) -> Option<(Step, [usize; 
 }
 
 /// The one step that reads what a step writes, if the network does not give it out.
-fn only_reader(graph: &Graph, grouped: &Grouped, of: usize) -> Option<usize> {
+pub(super) fn only_reader(graph: &Graph, grouped: &Grouped, of: usize) -> Option<usize> {
     let steps = &grouped.steps;
     let root = steps[of].writes;
     let mut readers = (of + 1..steps.len()).filter(|&i| steps[i].operands().iter().any(|x| x.view.root == root));
@@ -66,7 +66,11 @@ fn only_reader(graph: &Graph, grouped: &Grouped, of: usize) -> Option<usize> {
 
 fn is_depthwise(graph: &Graph, node: NodeId) -> bool {
     let node = graph.node(node);
-    let Op::QLinearConv { conv, .. } = &node.op else { return false };
+    let Op::QLinearConv { conv, x, .. } = &node.op else { return false };
+    // A border of zeros is one of the tensor's only without a zero point.
+    if x.zero != 0 {
+        return false;
+    }
     let channels = node.inputs[0].and_then(|x| graph.value(x).ty.shape.get(1).copied());
     channels == Some(conv.groups) && conv.groups > 1
 }

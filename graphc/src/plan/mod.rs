@@ -3,6 +3,7 @@
 pub mod layout;
 pub mod step;
 
+mod decode_head;
 mod mix_ffn;
 pub(crate) mod quantisation;
 

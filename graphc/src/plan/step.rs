@@ -123,6 +123,34 @@ pub enum Kind {
         /// The buffers between them, in order.
         hidden: [ValueId; 3],
     },
+    /// Four dense layers, of which three are enlarged, concatenated, a convolution of single pixels, a table, another such convolution.
+    DecodeHead {
+        /// The dense layers, in the order of their channels: enlarged by 8, by 4, by 2, not at all.
+        levels: [Dense; 4],
+        /// The concatenation.
+        concat: NodeId,
+        /// What the elements stand for that it joins.
+        inputs: [QParam; 4],
+        /// The first convolution.
+        fuse: NodeId,
+        /// The table.
+        gate: NodeId,
+        /// The second convolution.
+        classify: NodeId,
+        /// The steps that it takes the place of, in order, for a machine that it does not fit.
+        parts: Vec<Step>,
+    },
+    /// The index of the greatest channel of an image that is enlarged, pixel centres aligned.
+    EnlargedArgMax {
+        /// The enlargement.
+        node: NodeId,
+        /// Its data.
+        x: Operand,
+        /// How often it is enlarged.
+        factor: usize,
+        /// The steps that it takes the place of.
+        parts: Vec<Step>,
+    },
     /// A table of one tensor.
     Table {
         /// The node.
@@ -212,6 +240,7 @@ impl Step {
             | Kind::Put { x, .. }
             | Kind::Resize { x, .. }
             | Kind::ArgMax { x, .. }
+            | Kind::EnlargedArgMax { x, .. }
             | Kind::Pool { x, .. }
             | Kind::Move { x, .. } => vec![x],
             Kind::Binary { a, b, .. } => vec![a, b],
@@ -219,6 +248,7 @@ impl Step {
             Kind::MixFfn { expand, project, .. } => {
                 std::iter::once(&expand.x).chain(project.residual.iter().map(|(_, x)| x)).collect()
             }
+            Kind::DecodeHead { levels, .. } => levels.iter().map(|level| &level.x).collect(),
             Kind::Attention { queries, keys, values, .. } => vec![queries, keys, values],
         }
     }
@@ -245,7 +275,8 @@ impl Step {
             Kind::Bias { .. } => "bias",
             Kind::Resize { .. } => "resize",
             Kind::Put { .. } => "put",
-            Kind::ArgMax { .. } => "labels",
+            Kind::ArgMax { .. } | Kind::EnlargedArgMax { .. } => "labels",
+            Kind::DecodeHead { .. } => "head",
             Kind::Pool { .. } => "pool",
             Kind::Move { .. } => "move",
         }

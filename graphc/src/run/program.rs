@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::run::entry::{Binding, Entry, EntryError, Tensors};
 use crate::run::host::{self, HostError};
 use crate::run::report::{
-    Cycles, Figures, KernelReport, Machine, OperatorReport, Peak, Placement, RunReport, TensorReport, WallTime,
+    Cycles, Figures, KernelReport, Machine, MemoryKind, OperatorReport, Peak, Placement, RunReport, TensorReport, WallTime,
 };
 use crate::run::texts::Texts;
 
@@ -266,8 +266,41 @@ impl Program {
         })
     }
 
+    /// Buffers on the chip: tensors between kernels by their own names, others by those of kernel and variable.
     fn memory(&self) -> Vec<Placement> {
-        Vec::new()
+        let kernels = &self.emitted.manifest.kernels;
+        let (mut all, mut base) = (Vec::new(), 0);
+        for (composed, entry) in &self.entries {
+            let n = composed.entry.kernels.len();
+            let buffers = entry.compiled.report.kernels.iter().flat_map(|kernel| &kernel.ocm_buffers);
+            for buffer in buffers {
+                let files = &entry.compiled.module.files;
+                let Some(file) = files.get(buffer.loc.file as usize) else { continue };
+                let place = |name: String, bytes: u64, first: usize, last: usize| Placement {
+                    name,
+                    memory: MemoryKind::Ocm,
+                    offset: buffer.address.into(),
+                    bytes,
+                    first,
+                    last,
+                };
+                if *file == composed.entry.file {
+                    let name = variable(&composed.source, buffer.loc.line);
+                    match composed.slot(name) {
+                        Some(slot) => all.extend(slot.tensors.iter().map(|t| {
+                            let last = t.last.min(n.saturating_sub(1));
+                            place(t.tensor.clone(), t.bytes as u64, base + t.first, base + last)
+                        })),
+                        None => all.push(place(name.to_owned(), buffer.bytes.into(), base, base + n.saturating_sub(1))),
+                    }
+                } else if let Some(at) = kernels.iter().position(|kernel| kernel.file == *file) {
+                    let name = variable(&self.emitted.sources[file], buffer.loc.line);
+                    all.push(place(format!("{}.{name}", kernels[at].name), buffer.bytes.into(), at, at));
+                }
+            }
+            base += n;
+        }
+        all
     }
 
     /// What planning and the compiler find slow.
@@ -279,6 +312,13 @@ impl Program {
         notes.dedup();
         notes
     }
+}
+
+/// The variable that a line of a text declares.
+fn variable(text: &str, line: u32) -> &str {
+    let line = text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default().trim_start();
+    let name = line.strip_prefix("let ").map(|rest| rest.strip_prefix("mut ").unwrap_or(rest));
+    name.and_then(|name| name.split([' ', ':', '=']).next()).unwrap_or(line)
 }
 
 fn bindings(entry: &manifest::Entry, blob: usize) -> Vec<(String, Binding)> {

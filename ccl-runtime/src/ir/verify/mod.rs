@@ -16,7 +16,7 @@
 //!    touched only while an instance is held; while a flow of a ring runs, no other of its direction does.
 //! 7. *Predication*: no transfer but random access, which passes over disabled PEs, no wait for another one, no neighbour move inside
 //!    `where`, and no stream is read there.
-//! 8. *Budgets*, for a target: local bytes of the buffers in scope, on-chip bytes of those in use, tiles and halos against the array, depth of
+//! 8. *Budgets*, for a target: bytes of the buffers still to be used, local and on-chip, tiles and halos against the array, depth of
 //!    predicates, streams and random accesses under way.
 //!
 //! Not checked: values undefined because nothing wrote them (the interpreter finds them); a divisor that is 0 at run time, in a
@@ -39,6 +39,7 @@ use iss::target::Target;
 use super::range::Ranges;
 use super::text::op_text;
 use super::types::*;
+use super::visit;
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -106,7 +107,7 @@ fn check_module(m: &Module, errors: &mut Vec<VerifyError>) {
 
 fn callees(f: &Func) -> Vec<String> {
     let mut list = Vec::new();
-    super::visit::walk(&f.body, &mut |op| {
+    visit::walk(&f.body, &mut |op| {
         if let OpKind::Call { func, .. } = &op.kind {
             list.push(func.clone());
         }
@@ -262,8 +263,17 @@ impl<'a> Verifier<'a> {
         self.blocks += 1;
         self.block = self.blocks;
         let mut defs = Vec::new();
-        for op in block {
+        let has_buffers = self.target.is_some() && block.iter().any(|op| matches!(op.kind, OpKind::Lrm { .. }));
+        let last = if has_buffers { visit::last_uses(block) } else { HashMap::new() };
+        // Local buffers of this block: the last operation that uses each, and its bytes.
+        let mut buffers: Vec<(usize, u64)> = Vec::new();
+        for (i, op) in block.iter().enumerate() {
             self.op = Some(op);
+            if let OpKind::Lrm { dst, .. } = op.kind {
+                buffers.retain(|(end, _)| *end >= i);
+                self.lrm_bytes = outer.2 + buffers.iter().map(|(_, bytes)| bytes).sum::<u64>();
+                buffers.push((last.get(&dst).copied().unwrap_or(i), self.buffer_bytes(dst)));
+            }
             let mut known = true;
             op.kind.uses(&mut |id| known &= self.defined.get(id.0 as usize).copied().unwrap_or(false));
             if !known {

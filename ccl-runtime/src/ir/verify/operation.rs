@@ -270,8 +270,14 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Bytes of a local buffer, all its instances.
+    pub(super) fn buffer_bytes(&self, id: Id) -> u64 {
+        let Type::Lrm { elem, n, ring } = self.f.ty(id) else { return 0 };
+        (n as u64 * elem.bytes() as u64).next_multiple_of(4) * ring as u64
+    }
+
     pub(super) fn lrm(&mut self, dst: Id, align: u32) {
-        let Type::Lrm { elem, n, ring } = self.f.ty(dst) else {
+        let Type::Lrm { n, .. } = self.f.ty(dst) else {
             return self.say("the destination is no local buffer");
         };
         if !align.is_power_of_two() {
@@ -280,7 +286,7 @@ impl<'a> Verifier<'a> {
         if n == 0 {
             self.say("a buffer of no elements");
         }
-        self.lrm_bytes += (n as u64 * elem.bytes() as u64).next_multiple_of(4) * ring as u64;
+        self.lrm_bytes += self.buffer_bytes(dst);
         if let Some(t) = self.target
             && self.lrm_bytes > t.spec().lrm_bytes as u64
         {

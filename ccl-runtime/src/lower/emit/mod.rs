@@ -100,7 +100,11 @@ impl Emitter<'_> {
         };
         let mut entry = self.p.entry(&f.name);
         for p in &f.params {
-            let Place::Scalar(r) = self.places.values[p.id.0 as usize] else { continue };
+            let r = match (self.places.params.get(&p.id), self.places.values[p.id.0 as usize]) {
+                (Some(r), _) => *r,
+                (None, Place::Scalar(r)) => r,
+                _ => continue,
+            };
             let name = f.name_of(p.id);
             entry = match f.ty(p.id) {
                 Type::Ocm(n) => entry.ocm(name, p.dir, n, sreg(r)),
@@ -287,19 +291,23 @@ impl Emitter<'_> {
     // ---- operations ----
 
     fn block(&mut self, block: &Block) {
+        let consumed: Vec<(usize, Id)> = block
+            .iter()
+            .enumerate()
+            .filter_map(|(j, op)| match op.kind {
+                OpKind::Bcast { dst, .. } => Some((last_use(block, dst).unwrap_or(j).max(j), dst)),
+                _ => None,
+            })
+            .collect();
         for (i, op) in block.iter().enumerate() {
             self.pos += 1;
             self.scratch = 0;
             self.line(op.loc);
             self.op(op);
             // A stream's bytes are free again once it is consumed.
-            for (j, other) in block.iter().enumerate() {
-                if let OpKind::Bcast { dst, .. } = other.kind
-                    && last_use(block, dst).unwrap_or(j).max(j) == i
-                {
-                    let token = self.token(dst);
-                    self.inst(Inst::Wait { token, tiles: Tiles::All });
-                }
+            for (_, stream) in consumed.iter().filter(|(last, _)| *last == i) {
+                let token = self.token(*stream);
+                self.inst(Inst::Wait { token, tiles: Tiles::All });
             }
         }
     }
