@@ -84,6 +84,25 @@ fn a_fork_is_listed_and_rebased() {
 }
 
 #[test]
+fn compile_takes_edits() {
+    let folders = Folders::new();
+    assert!(folders.graphc(&["fork", "ffn"]).status.success());
+    Folders::change(&folders.kernels.join("ffn.rs"), "    #[kernel]\n", "    #[kernel]\n    #[edit(\"by hand\")]\n");
+    let model = folders.of.parent().unwrap().join("m.onnx");
+    let (model, out) = (model.to_str().unwrap(), folders.of.with_file_name("edited"));
+    let args = ["compile", model, "--out", out.to_str().unwrap(), "--kernels", folders.kernels.to_str().unwrap()];
+    let done = Command::new(env!("CARGO_BIN_EXE_graphc")).args(args).output().unwrap();
+    assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
+    assert!(text(&done.stdout).contains("by hand"), "{}", text(&done.stdout));
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    assert!(read("kernels/ffn.rs").contains("by hand"));
+    assert!(read("tests/snapshots/kernels__ffn_source.snap").contains("by hand"));
+    assert!(read("src/lib.rs").contains("pub mod ffn;"));
+    assert!(read("tests/kernels.rs").contains(".expect_bytes("));
+    assert!(read("Cargo.toml").contains("name = \"edited\""));
+}
+
+#[test]
 fn where_both_have_changed_a_line_nothing_is_replaced() {
     let folders = Folders::new();
     assert!(folders.graphc(&["fork", "ffn"]).status.success());

@@ -337,6 +337,7 @@ mod tests {
     use crate::tensor::Kind;
 
     /// `y = x`, but for what it is told to get wrong.
+    #[derive(Clone)]
     struct Copy {
         simulated: fn(usize, i64) -> i64,
         reference: Option<fn(usize, i64) -> i64>,

@@ -9,7 +9,7 @@ use crate::support::*;
 ccl! {
     use ccl_runtime::nn::argmax::enlarge_argmax;
     use ccl_runtime::nn::decode_head::decode_head;
-    use ccl_runtime::nn::matmul::{dense_bias, dense_bias_residual};
+    use ccl_runtime::nn::matmul::{dense_bias, dense_bias_around, dense_bias_residual};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
 
     #[instance(target = QC_U)]
@@ -22,6 +22,11 @@ ccl! {
     const RESIDUAL_N: Kernel = dense_bias_residual::<70, 17, 8, 8, 8>;
 
     #[instance(target = QC_U)]
+    const AROUND_U: Kernel = dense_bias_around::<361, 24, 20, 18, 20, 28>;
+    #[instance(target = QC_N)]
+    const AROUND_N: Kernel = dense_bias_around::<70, 17, 9, 3, 5, 24>;
+
+    #[instance(target = QC_U)]
     const MIX_U: Kernel = mix_ffn::<8, 16, 35, 41, 2, 16, 32>;
     #[instance(target = QC_N)]
     const MIX_N: Kernel = mix_ffn::<4, 8, 9, 17, 1, 4, 8>;
@@ -30,13 +35,17 @@ ccl! {
 
     // Two rows of 4 pixels a PE, on a part of the array.
     #[instance(target = QC_U)]
-    const HEAD_U: Kernel = decode_head::<4, 16, 8, 5, 40, 56, 20, 28, 10, 14, 5, 7, 2, 20, 112, 16, 1, 32, 64, 32>;
+    const HEAD_U: Kernel =
+        decode_head::<4, 16, 32, 16, 16, 8, 5, 40, 56, 20, 28, 10, 14, 5, 7, 2, 20, 112, 16, 1, 32, 32, 64, 32>;
     #[instance(target = QC_N)]
-    const HEAD_N: Kernel = decode_head::<4, 16, 8, 6, 16, 32, 8, 16, 4, 8, 2, 4, 2, 8, 64, 16, 1, 32, 64, 32>;
+    const HEAD_N: Kernel =
+        decode_head::<4, 16, 16, 32, 16, 8, 6, 16, 32, 8, 16, 4, 8, 2, 4, 2, 8, 64, 16, 1, 32, 32, 64, 32>;
     #[instance(target = QC_N)]
-    const HEAD_FOUR_ROWS: Kernel = decode_head::<4, 16, 8, 4, 32, 24, 16, 12, 8, 6, 4, 3, 4, 8, 96, 16, 2, 64, 64, 16>;
+    const HEAD_FOUR_ROWS: Kernel =
+        decode_head::<4, 16, 16, 16, 16, 8, 4, 32, 24, 16, 12, 8, 6, 4, 3, 4, 8, 96, 16, 2, 64, 64, 64, 16>;
     #[instance(target = QC_N)]
-    const HEAD_ONE_ROW: Kernel = decode_head::<4, 16, 8, 4, 8, 8, 4, 4, 2, 2, 1, 1, 1, 8, 8, 16, 1, 32, 64, 16>;
+    const HEAD_ONE_ROW: Kernel =
+        decode_head::<4, 16, 16, 16, 16, 8, 66, 8, 8, 4, 4, 2, 2, 1, 1, 1, 8, 8, 16, 1, 32, 32, 64, 272>;
 
     #[instance(target = QC_U)]
     const LABELS_U: Kernel = enlarge_argmax::<7, 33, 34, 132, 136, 4, 16, 1, 34>;
@@ -86,6 +95,34 @@ fn biases_and_residuals_round_by_themselves() {
 }
 
 #[test]
+fn layers_between_tensors_with_zero_points() {
+    for (kernel, n_inputs, n_outputs) in [(&AROUND_U, 24, 20), (&AROUND_N, 17, 9)] {
+        for (x, product, y) in [(-128, 0, 0), (3, -128, 127), (0, 17, -5), (127, 127, -128)] {
+            let at = |i: usize| ((i * 7919 + 13) % 251) as i64 - 125;
+            let biases: Vec<i8> = (0..n_outputs).map(|o| at(5 * o) as i8).collect();
+            let words: Vec<i32> = tables::addends(&biases, 0.4391).iter().map(|a| a + (y << 21)).collect();
+            let rest = usize::next_multiple_of(n_inputs, 4);
+            let weights = HostTensor::from_fn(ElemType::I8, &[n_outputs, rest + 4], |i| {
+                let (output, input) = (i / (rest + 4), i % (rest + 4));
+                match input {
+                    input if input < n_inputs => at(i * i + 3 * i),
+                    input if input < rest => 0,
+                    input => i64::from(words[output].to_le_bytes()[input - rest] as i8),
+                }
+            });
+            let taken = |o: usize| -> i64 { (0..n_inputs).map(|i| weights.get(o * (rest + 4) + i)).sum() };
+            let bias = (0..n_outputs).map(|o| (-x * taken(o)) as i32).collect();
+            let given = [
+                ("w", Argument::Stream { weights, bias }),
+                ("scales", scales([0.002134719, 0.8134719])),
+                ("zero_point", product.into()),
+            ];
+            agree(kernel, &given, INTEGER);
+        }
+    }
+}
+
+#[test]
 fn feed_forward_blocks() {
     let steps = Quantisation { scale: 0.0413, zero_point: 0 };
     let gelu = tables::unary(steps, Quantisation { scale: 0.0307, zero_point: 0 }, tables::gelu);
@@ -112,26 +149,35 @@ fn feed_forward_blocks() {
 fn decode_heads() {
     let steps = |scale: f32| Quantisation { scale, zero_point: 0 };
     let gelu = tables::unary(steps(0.0413), steps(0.0307), tables::gelu);
-    let parts: Vec<i8> =
-        [0.0219, 0.0377, 0.0413, 0.0298].into_iter().flat_map(|s| tables::unary(steps(s), steps(0.0377), |x| x)).collect();
+    let parts: Vec<i8> = [0.0219, 0.0377, 0.0413, 0.0298]
+        .into_iter()
+        .flat_map(|s| tables::unary(steps(s), steps(0.0377), |x| x))
+        .collect();
     let heads = [
-        (&HEAD_U, [4, 16, 8, 5]),
-        (&HEAD_N, [4, 16, 8, 6]),
-        (&HEAD_FOUR_ROWS, [4, 16, 8, 4]),
-        (&HEAD_ONE_ROW, [4, 16, 8, 4]),
+        (&HEAD_U, [4, 16, 32, 16], 5),
+        (&HEAD_N, [4, 16, 16, 32], 6),
+        (&HEAD_FOUR_ROWS, [4, 16, 16, 16], 4),
+        (&HEAD_ONE_ROW, [4, 16, 16, 16], 66),
     ];
-    for (kernel, [inputs, each, fused, classes]) in heads {
+    for (kernel, levels, classes) in heads {
         let given = [
-            ("project", stream(each, inputs, Some(0.31719))),
+            ("project1", stream(16, levels[0], Some(0.31719))),
+            ("project2", stream(16, levels[1], Some(0.21719))),
+            ("project4", stream(16, levels[2], Some(0.41719))),
+            ("project8", stream(16, levels[3], Some(0.51719))),
             ("tables", vector(ElemType::I8, &parts)),
-            ("fuse", stream(fused, 4 * each, None)),
+            ("fuse", stream(8, 64, None)),
             ("gate", vector(ElemType::I8, &gelu)),
-            ("classify", stream(classes, fused, None)),
-            ("project_scales", scales([0.003134719, 0.8134719])),
+            ("classify", stream(classes, 8, None)),
+            ("scales1", scales([0.003134719, 0.8134719])),
+            ("scales2", scales([0.002134719, 0.9134719])),
+            ("scales4", scales([0.001134719, 0.7134719])),
+            ("scales8", scales([0.002334719, 0.6134719])),
             ("fuse_scale", scale(0.000719)),
             ("classify_scale", scale(0.002719)),
         ];
-        agree(kernel, &given, FIXED);
+        // Random bytes, and the corners of their range.
+        agree_over(kernel, &given, FIXED, 2);
     }
 }
 

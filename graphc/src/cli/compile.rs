@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use graphc::edits::Edits;
 use graphc::emit::package::Runtime;
 use graphc::emit::{Emission, Emitted, emit};
 use graphc::graph::Tensor;
@@ -29,6 +30,9 @@ pub struct Compile {
     /// The machine: a product, and what differs from it
     #[arg(long, default_value = "QC-U")]
     target: Target,
+    /// A folder of hand edits, as `graphc fork` makes them: they take the places of generated kernels
+    #[arg(long, value_name = "DIR")]
+    kernels: Option<PathBuf>,
     /// Name of the package; that of the folder if it is not given
     #[arg(long, value_parser = package_name)]
     name: Option<String>,
@@ -46,7 +50,7 @@ impl Compile {
         let cut = self.boundaries.as_deref().map(read).transpose()?;
         let (graph, _) = rewrite::all(&self.source.graph()?)?;
         let plan = plan::plan(graph, cut.as_deref())?;
-        let emitted = match emit(&plan, &Emission { target: self.target.clone() }) {
+        let mut emitted = match emit(&plan, &Emission { target: self.target.clone() }) {
             Ok(emitted) => emitted,
             Err(errors) => {
                 for error in errors {
@@ -55,6 +59,15 @@ impl Compile {
                 return Ok(Exit::Refused);
             }
         };
+        if let Some(folder) = &self.kernels {
+            match Edits::open(folder)?.apply(&mut emitted) {
+                Ok(states) => say(&super::edits::text(&states))?,
+                Err(errors) => {
+                    errors.iter().for_each(|error| complain(&format!("error: {error}")));
+                    return Ok(Exit::Refused);
+                }
+            }
+        }
         let contents = Contents {
             plan: &plan,
             target: &self.target,

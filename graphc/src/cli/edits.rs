@@ -137,7 +137,8 @@ impl Folders {
     }
 }
 
-fn text(states: &[State]) -> String {
+/// The list of edits.
+pub fn text(states: &[State]) -> String {
     if states.is_empty() {
         return "no kernel is edited by hand\n".to_owned();
     }

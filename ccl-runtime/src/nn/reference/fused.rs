@@ -9,17 +9,30 @@ use crate::value::Scale;
 
 /// QLinearMatMul over channels, and QLinearAdd of an addend for each: 21 fraction bits of steps of the sum.
 fn layer(x: &Array3<i8>, w: &Linear<i8>, n_outputs: usize, scales: (Scale, Scale)) -> Array3<i8> {
+    let plain = Linear { weights: w.weights.clone(), bias: Array1::zeros(w.bias.len()) };
+    layer_around(x, &plain, w.bias.as_slice().expect("one row"), n_outputs, scales, 0)
+}
+
+/// As [`layer`], the addends apart; the product has a zero point.
+fn layer_around(
+    x: &Array3<i8>,
+    w: &Linear<i8>,
+    addends: &[i32],
+    n_outputs: usize,
+    scales: (Scale, Scale),
+    zero_point: i32,
+) -> Array3<i8> {
     let (_, height, width) = x.dim();
     let mut product = Array3::zeros((n_outputs, height, width));
-    let plain = Linear { weights: w.weights.clone(), bias: Array1::zeros(w.bias.len()) };
-    pointwise(x, &plain, &mut product, scales.0, 0);
-    for (mut channel, addend) in product.axis_iter_mut(Axis(0)).zip(&w.bias) {
+    pointwise(x, w, &mut product, scales.0, zero_point);
+    for (mut channel, addend) in product.axis_iter_mut(Axis(0)).zip(addends) {
         // The addend is one step of its own size.
         let size = (f64::from(*addend).abs() / f64::from(1u32 << 21)) as f32;
         let (one, size) = if *addend == 0 { (0, 1.0) } else { (addend.signum() as i8, size) };
         let addends = Array2::from_elem(channel.dim(), one).into_dyn();
         let product = channel.to_owned().into_dyn();
-        let sum = qlinear_add(product.view(), steps(float(scales.1), 0), addends.view(), steps(size, 0), steps(1.0, 0));
+        let of_product = steps(float(scales.1), zero_point);
+        let sum = qlinear_add(product.view(), of_product, addends.view(), steps(size, 0), steps(1.0, 0));
         channel.iter_mut().zip(sum.expect("equal extents")).for_each(|(y, v)| *y = v);
     }
     product
@@ -33,6 +46,22 @@ fn columns(x: &Array2<i8>) -> Array3<i8> {
 /// QLinearMatMul and QLinearAdd.
 pub fn dense_bias(x: &Array2<i8>, w: &Linear<i8>, y: &mut Array2<i8>, scales: (Scale, Scale)) {
     let sum = layer(&columns(x), w, y.dim().1, scales);
+    store(y, sum.index_axis(Axis(2), 0).t().to_owned());
+}
+
+/// QLinearMatMul and QLinearAdd with zero points; the last four weights of an output are its addend.
+pub fn dense_bias_around(
+    x: &Array2<i8>,
+    w: &Linear<i8>,
+    y: &mut Array2<i8>,
+    scales: (Scale, Scale),
+    zero_point: i32,
+) {
+    let (n_inputs, n_weights) = (x.ncols(), w.weights.ncols());
+    let word = |o: usize| i32::from_le_bytes(std::array::from_fn(|i| w.weights[[o, n_weights - 4 + i]] as u8));
+    let addends: Vec<i32> = (0..w.weights.nrows()).map(word).collect();
+    let layer = Linear { weights: w.weights.slice(s![.., ..n_inputs]).to_owned(), bias: w.bias.clone() };
+    let sum = layer_around(&columns(x), &layer, &addends, y.dim().1, scales, zero_point);
     store(y, sum.index_axis(Axis(2), 0).t().to_owned());
 }
 
@@ -90,32 +119,35 @@ pub fn decode_head(
     x2: &Array3<i8>,
     x4: &Array3<i8>,
     x8: &Array3<i8>,
-    project: &Linear<i8>,
+    project1: &Linear<i8>,
+    project2: &Linear<i8>,
+    project4: &Linear<i8>,
+    project8: &Linear<i8>,
     tables: &Array1<i8>,
     fuse: &Linear<i8>,
     gate: &Array1<i8>,
     classify: &Linear<i8>,
     y: &mut Array3<i8>,
-    project_scales: (Scale, Scale),
+    scales1: (Scale, Scale),
+    scales2: (Scale, Scale),
+    scales4: (Scale, Scale),
+    scales8: (Scale, Scale),
     fuse_scale: Scale,
     classify_scale: Scale,
 ) {
     let (_, height, width) = x1.dim();
     let zeros = |channels: usize| Array3::zeros((channels, height, width));
-    let in_steps = |x: &Array3<i8>, part: usize| {
-        let mut out = zeros(x.dim().0);
-        unary(x, &tables.slice(s![256 * part..256 * (part + 1)]).to_owned(), &mut out);
-        out
-    };
-    let enlarged = |x: &Array3<i8>| {
-        let mut out = zeros(x.dim().0);
-        resize_linear(x, &mut out);
-        out
-    };
-    let projected = layer(x1, project, project.weights.nrows(), project_scales);
-    let parts =
-        [in_steps(&enlarged(x8), 0), in_steps(&enlarged(x4), 1), in_steps(&enlarged(x2), 2), in_steps(&projected, 3)];
-    let all = concatenate(Axis(0), &parts.each_ref().map(|part| part.view())).expect("equal extents");
+    let levels =
+        [(x8, project8, scales8), (x4, project4, scales4), (x2, project2, scales2), (x1, project1, scales1)];
+    let parts = levels.into_iter().enumerate().map(|(i, (x, w, scales))| {
+        let (mut enlarged, mut part) = (zeros(w.weights.nrows()), zeros(w.weights.nrows()));
+        resize_linear(&layer(x, w, w.weights.nrows(), scales), &mut enlarged);
+        unary(&enlarged, &tables.slice(s![256 * i..256 * (i + 1)]).to_owned(), &mut part);
+        part
+    });
+    let parts: Vec<Array3<i8>> = parts.collect();
+    let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
+    let all = concatenate(Axis(0), &views).expect("equal extents");
     let (mut fused, mut gated) = (zeros(fuse.weights.nrows()), zeros(fuse.weights.nrows()));
     pointwise(&all, fuse, &mut fused, fuse_scale, 0);
     unary(&fused, gate, &mut gated);
