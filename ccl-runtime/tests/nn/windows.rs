@@ -69,6 +69,8 @@ ccl! {
     #[instance(target = QC_N)]
     const LINEAR_ONE: Kernel = enlarge_linear::<1, 1, 1, 2, 2, 2, 16>;
     #[instance(target = QC_N)]
+    const LINEAR_8: Kernel = enlarge_linear::<5, 5, 9, 40, 72, 8, 256>;
+    #[instance(target = QC_N)]
     const NEAREST_ANY: Kernel = resize_nearest::<3, 9, 7, 17, 20>;
     #[instance(target = QC_U)]
     const NEAREST_LESS: Kernel = resize_nearest::<2, 90, 70, 33, 41>;
@@ -122,7 +124,10 @@ fn convolutions() {
         }
         let zero = [("zero_point", 5.into())];
         agree(&CONV_TAPS, &[&walk(2, [1, 1], [1, 1])[..], &zero].concat(), INTEGER);
-        agree(&STEM, &[("pad", list([1, 1])), ("scale", scale(ratio)), ("zero_point", 5.into())], INTEGER);
+        for zeros in [[0, 5], [-14, 5]] {
+            let given = [("pad", list([1, 1])), ("scale", scale(ratio)), ("zero_points", list(zeros))];
+            agree(&STEM, &given, INTEGER);
+        }
         agree(&PATCHES, &[("scale", scale(ratio)), ("zero_point", (-9).into())], INTEGER);
     }
 }
@@ -148,8 +153,17 @@ fn poolings() {
 
 #[test]
 fn enlargements() {
-    for kernel in [&NEAREST_2, &NEAREST_4, &LINEAR_2, &LINEAR_4, &LINEAR_ONE, &NEAREST_ANY, &NEAREST_LESS, &NEAREST_ONE]
-    {
+    for kernel in [
+        &NEAREST_2,
+        &NEAREST_4,
+        &LINEAR_2,
+        &LINEAR_4,
+        &LINEAR_8,
+        &LINEAR_ONE,
+        &NEAREST_ANY,
+        &NEAREST_LESS,
+        &NEAREST_ONE,
+    ] {
         agree(kernel, &[], EXACT);
     }
     // Weights that float32 holds give what it gives.

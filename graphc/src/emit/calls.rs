@@ -90,9 +90,9 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
         Kind::MixFfn { expand, depthwise, table, project, .. } => {
             write_mix_ffn(cx, text, [expand, project], *depthwise, *table, &y)
         }
-        Kind::DecodeHead { project, maps, concat, inputs, fuse, gate, classify, parts } => {
+        Kind::DecodeHead { levels, concat, inputs, fuse, gate, classify, parts } => {
             let (concat, fuse, gate, classify) = (*concat, *fuse, *gate, *classify);
-            let head = DecodeHead { project, maps, concat, inputs, fuse, gate, classify, parts };
+            let head = DecodeHead { levels, concat, inputs, fuse, gate, classify, parts };
             decode_head::write(cx, text, &head, &y)
         }
         Kind::EnlargedArgMax { x, factor, .. } => decode_head::write_labels(cx, text, (x, *factor), &y),
@@ -540,7 +540,7 @@ fn write_resize(cx: &Context, text: &mut Text, node: NodeId, x: &Operand, y: &Va
     let factor = (height % h == 0 && width % w == 0 && height / h == width / w).then_some(height / h);
     let to = [c, height, width];
     match (interpolation, resize.coordinates(), factor) {
-        (Interpolation::Linear, Coordinates::HalfPixel, Some(s @ (2 | 4))) => {
+        (Interpolation::Linear, Coordinates::HalfPixel, Some(s @ (2 | 4 | 8))) => {
             let args = [cx.packed(text, x)?, y.write(&packed(to))];
             text.call(&format!("{NN}::resize::enlarge_linear"), &[c, h, w, height, width, s, 4 * s * s], &args);
         }
