@@ -301,5 +301,5 @@ pub(super) enum Next {
     Maybe,
     Break,
     Continue,
-    Return(Val),
+    Return(Box<Val>),
 }
