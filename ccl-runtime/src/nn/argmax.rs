@@ -25,6 +25,26 @@ ccl! {
         }
     }
 
+    /// A line of a patch: each logit of it with its channel's rank, where that is greater than what is there.
+    #[inline]
+    fn rank_line<const S: usize, const PATCH: usize>(
+        best: &mut Lrm<i32, PATCH>,
+        dy: usize,
+        line: Q<i32>,
+        rank: Q<i32>,
+        has: (Q<i32>, Q<i32>),
+    ) {
+        let base = line * (2 * S as i32);
+        let west = (shift(line, East, 1) - line) & has.0;
+        let east = (shift(line, West, 1) - line) & has.1;
+        for dx in 0..S {
+            let far = abs(S as i32 - (2 * dx + 1) as i32);
+            let other = if 2 * dx < S { west } else { east };
+            let logit = (base + other * far).shr_round(8, TowardZero) << 8;
+            best[dy * S + dx] = max(best[dy * S + dx], logit + rank);
+        }
+    }
+
     /// Arg-max of logits that are enlarged by `S`, 2, 4 or 8, without the enlarged ones: pixel centres aligned, edges repeated, as of
     /// [`enlarge_linear`](crate::nn::resize::enlarge_linear) and [`argmax`].
     ///
@@ -60,31 +80,29 @@ ccl! {
         for place in x.tiles().halo(1).pipelined(2) {
             let row = q_row() + place.y();
             let column = q_col() + place.x();
-            let (first_row, last_row) = (row == 0, row == H as i32 - 1);
-            let (first_column, last_column) = (column == 0, column == W as i32 - 1);
+            // All bits where there is a neighbour, none where the edge is repeated: then nothing is added.
+            let has_north = select(row == 0, splat(0), splat(-1));
+            let has_south = select(row == H as i32 - 1, splat(0), splat(-1));
+            let has_west = select(column == 0, splat(0), splat(-1));
+            let has_east = select(column == W as i32 - 1, splat(0), splat(-1));
             let mut best = Lrm::<i32, PATCH>::filled(-(1 << 30));
             for t in place.chunks::<4>() {
                 let a = t.fetch::<Lrm<i8, 12>>().wait();
                 for c in 0..4 {
                     let channel = (t.channel() + c) as i32;
                     // Channels that only fill up the last four are never the greatest.
-                    let rank = 255 - channel + (((C as i32 - 1 - channel) >> 31) << 24);
-                    let middle = a.row(0)[c].widen::<i32>() * unit;
-                    let above = select(first_row, middle, a.row(-1)[c].widen::<i32>() * unit);
-                    let below = select(last_row, middle, a.row(1)[c].widen::<i32>() * unit);
-                    for dy in 0..S {
-                        let far = abs(S as i32 - (2 * dy + 1) as i32);
-                        let other = if 2 * dy < S { above } else { below };
-                        let line = middle * (whole - far) + other * far;
-                        let base = line * whole;
-                        let west = select(first_column, line, shift(line, East, 1)) - line;
-                        let east = select(last_column, line, shift(line, West, 1)) - line;
-                        for dx in 0..S {
-                            let far = abs(S as i32 - (2 * dx + 1) as i32);
-                            let other = if 2 * dx < S { west } else { east };
-                            let logit = (base + other * far).shr_round(8, TowardZero) << 8;
-                            best[dy * S + dx] = max(best[dy * S + dx], logit + rank);
-                        }
+                    let rank = splat(255 - channel + (((C as i32 - 1 - channel) >> 31) << 24));
+                    let middle = a.row(0)[c].widen::<i32>();
+                    let above = (a.row(-1)[c].widen::<i32>() - middle) * unit & has_north;
+                    let below = (a.row(1)[c].widen::<i32>() - middle) * unit & has_south;
+                    // Lines of the patch from its middle outward.
+                    let mut upper = middle * (whole * unit) + above;
+                    let mut lower = middle * (whole * unit) + below;
+                    for i in 0..S / 2 {
+                        rank_line::<S, PATCH>(&mut best, S / 2 - 1 - i, upper, rank, (has_west, has_east));
+                        rank_line::<S, PATCH>(&mut best, S / 2 + i, lower, rank, (has_west, has_east));
+                        upper += above * 2;
+                        lower += below * 2;
                     }
                 }
             }

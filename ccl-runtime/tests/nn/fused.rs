@@ -35,13 +35,17 @@ ccl! {
 
     // Two rows of 4 pixels a PE, on a part of the array.
     #[instance(target = QC_U)]
-    const HEAD_U: Kernel = decode_head::<4, 16, 8, 5, 40, 56, 20, 28, 10, 14, 5, 7, 2, 20, 112, 16, 1, 32, 64, 32>;
+    const HEAD_U: Kernel =
+        decode_head::<4, 16, 32, 16, 16, 8, 5, 40, 56, 20, 28, 10, 14, 5, 7, 2, 20, 112, 16, 1, 32, 32, 64, 32>;
     #[instance(target = QC_N)]
-    const HEAD_N: Kernel = decode_head::<4, 16, 8, 6, 16, 32, 8, 16, 4, 8, 2, 4, 2, 8, 64, 16, 1, 32, 64, 32>;
+    const HEAD_N: Kernel =
+        decode_head::<4, 16, 16, 32, 16, 8, 6, 16, 32, 8, 16, 4, 8, 2, 4, 2, 8, 64, 16, 1, 32, 32, 64, 32>;
     #[instance(target = QC_N)]
-    const HEAD_FOUR_ROWS: Kernel = decode_head::<4, 16, 8, 4, 32, 24, 16, 12, 8, 6, 4, 3, 4, 8, 96, 16, 2, 64, 64, 16>;
+    const HEAD_FOUR_ROWS: Kernel =
+        decode_head::<4, 16, 16, 16, 16, 8, 4, 32, 24, 16, 12, 8, 6, 4, 3, 4, 8, 96, 16, 2, 64, 64, 64, 16>;
     #[instance(target = QC_N)]
-    const HEAD_ONE_ROW: Kernel = decode_head::<4, 16, 8, 4, 8, 8, 4, 4, 2, 2, 1, 1, 1, 8, 8, 16, 1, 32, 64, 16>;
+    const HEAD_ONE_ROW: Kernel =
+        decode_head::<4, 16, 16, 16, 16, 8, 66, 8, 8, 4, 4, 2, 2, 1, 1, 1, 8, 8, 16, 1, 32, 32, 64, 272>;
 
     #[instance(target = QC_U)]
     const LABELS_U: Kernel = enlarge_argmax::<7, 33, 34, 132, 136, 4, 16, 1, 34>;
@@ -145,26 +149,35 @@ fn feed_forward_blocks() {
 fn decode_heads() {
     let steps = |scale: f32| Quantisation { scale, zero_point: 0 };
     let gelu = tables::unary(steps(0.0413), steps(0.0307), tables::gelu);
-    let parts: Vec<i8> =
-        [0.0219, 0.0377, 0.0413, 0.0298].into_iter().flat_map(|s| tables::unary(steps(s), steps(0.0377), |x| x)).collect();
+    let parts: Vec<i8> = [0.0219, 0.0377, 0.0413, 0.0298]
+        .into_iter()
+        .flat_map(|s| tables::unary(steps(s), steps(0.0377), |x| x))
+        .collect();
     let heads = [
-        (&HEAD_U, [4, 16, 8, 5]),
-        (&HEAD_N, [4, 16, 8, 6]),
-        (&HEAD_FOUR_ROWS, [4, 16, 8, 4]),
-        (&HEAD_ONE_ROW, [4, 16, 8, 4]),
+        (&HEAD_U, [4, 16, 32, 16], 5),
+        (&HEAD_N, [4, 16, 16, 32], 6),
+        (&HEAD_FOUR_ROWS, [4, 16, 16, 16], 4),
+        (&HEAD_ONE_ROW, [4, 16, 16, 16], 66),
     ];
-    for (kernel, [inputs, each, fused, classes]) in heads {
+    for (kernel, levels, classes) in heads {
         let given = [
-            ("project", stream(each, inputs, Some(0.31719))),
+            ("project1", stream(16, levels[0], Some(0.31719))),
+            ("project2", stream(16, levels[1], Some(0.21719))),
+            ("project4", stream(16, levels[2], Some(0.41719))),
+            ("project8", stream(16, levels[3], Some(0.51719))),
             ("tables", vector(ElemType::I8, &parts)),
-            ("fuse", stream(fused, 4 * each, None)),
+            ("fuse", stream(8, 64, None)),
             ("gate", vector(ElemType::I8, &gelu)),
-            ("classify", stream(classes, fused, None)),
-            ("project_scales", scales([0.003134719, 0.8134719])),
+            ("classify", stream(classes, 8, None)),
+            ("scales1", scales([0.003134719, 0.8134719])),
+            ("scales2", scales([0.002134719, 0.9134719])),
+            ("scales4", scales([0.001134719, 0.7134719])),
+            ("scales8", scales([0.002334719, 0.6134719])),
             ("fuse_scale", scale(0.000719)),
             ("classify_scale", scale(0.002719)),
         ];
-        agree(kernel, &given, FIXED);
+        // Random bytes, and the corners of their range.
+        agree_over(kernel, &given, FIXED, 2);
     }
 }
 

@@ -14,15 +14,16 @@ use crate::plan::step::{Dense, Operand, Step};
 const COLUMNS: usize = 4;
 const GROUP: usize = 16;
 
+/// Bytes of a result of which `nn::decode_head` stores a copy.
+const MOST_COPIED: usize = 256;
+
 /// Bytes of local memory that are not those of buffers.
-const RESERVE: usize = 320;
+const RESERVE: usize = 256;
 
 /// What a decode head is made of.
 pub(crate) struct DecodeHead<'a> {
-    /// The dense layer.
-    pub project: &'a Dense,
-    /// The maps that are enlarged by 8, 4 and 2.
-    pub maps: &'a [Operand; 3],
+    /// The dense layers that are enlarged by 8, 4, 2 and not at all.
+    pub levels: &'a [Dense; 4],
     /// The concatenation.
     pub concat: NodeId,
     /// What the elements stand for that it joins.
@@ -39,8 +40,10 @@ pub(crate) struct DecodeHead<'a> {
 
 /// Sizes of a decode head.
 struct Sizes {
-    /// Channels of the dense layer's input, of each map, of the first and of the second convolution.
-    channels: [usize; 4],
+    /// Channels of levels 1, 2, 4 and 8.
+    levels: [usize; 4],
+    /// Channels of each dense layer, of the first and of the second convolution.
+    channels: [usize; 3],
     height: usize,
     width: usize,
     /// Rows of pixels that a PE has.
@@ -49,38 +52,43 @@ struct Sizes {
 
 impl Sizes {
     /// Those of a head that `nn::decode_head` takes, on such an array.
-    fn of(cx: &Context, channels: [usize; 4], (height, width): (usize, usize)) -> Option<Self> {
+    fn of(cx: &Context, levels: [usize; 4], channels: [usize; 3], (height, width): (usize, usize)) -> Option<Self> {
         let (array_rows, array_columns) = cx.array;
         let rows = [1, 2, 4].into_iter().find(|rows| height.div_ceil(*rows) <= array_rows)?;
-        let sizes = Sizes { channels, height, width, rows };
-        let [c, d, e, _] = channels;
+        let sizes = Sizes { levels, channels, height, width, rows };
+        let ([c, maps @ ..], [d, e, _]) = (levels, channels);
         let whole = height.is_multiple_of(8) && width.is_multiple_of(8) && width <= COLUMNS * array_columns;
-        let channels_fit = c.is_multiple_of(4) && d.is_multiple_of(GROUP) && e.is_multiple_of(4);
-        (whole && channels_fit && sizes.lrm_bytes() <= cx.lrm_bytes).then_some(sizes)
+        let grouped = maps.iter().chain([&d]).all(|c| c.is_multiple_of(GROUP));
+        (whole && c.is_multiple_of(4) && e.is_multiple_of(4) && grouped && sizes.lrm_bytes() <= cx.lrm_bytes)
+            .then_some(sizes)
     }
 
-    /// Rows of the map that is enlarged by 2 in a PE.
+    /// Rows of level 2 in a PE.
     fn map_rows(&self) -> usize {
         (self.rows / 2).max(1)
     }
 
-    fn classes(&self) -> usize {
-        self.channels[3].next_multiple_of(4)
+    /// Bytes of the result in a PE.
+    fn out(&self) -> usize {
+        COLUMNS * self.channels[2].next_multiple_of(4)
     }
 
-    /// Bytes of local memory: maps, the concatenation, what is made of it, two tables, twice what is fetched and stored.
+    /// Bytes of local memory: maps, the concatenation, what is made of it, two tables, what is fetched and stored.
     fn lrm_bytes(&self) -> usize {
-        let [c, d, e, _] = self.channels;
+        let ([c, ..], [d, e, _]) = (self.levels, self.channels);
         let maps = 2 * d + 2 * self.map_rows() * d;
-        maps + 4 * d + e + 2 * 256 + 2 * COLUMNS * (c + self.classes()) + RESERVE
+        let copies = if self.out() <= MOST_COPIED { 2 } else { 1 };
+        maps + 4 * d + e + 2 * 256 + 2 * COLUMNS * c + copies * self.out() + RESERVE
     }
 
     fn generics(&self) -> Vec<usize> {
-        let ([c, d, e, k], (h, w)) = (self.channels, (self.height, self.width));
-        let mut all = vec![c, d, e, k, h, w];
+        let ([c1, c2, ..], [d, e, k], (h, w)) = (self.levels, self.channels, (self.height, self.width));
+        let mut all = self.levels.to_vec();
+        all.extend([d, e, k, h, w]);
         all.extend([2, 4, 8].into_iter().flat_map(|by| [h / by, w / by]));
-        all.extend([self.rows, h / self.rows, w * self.rows, COLUMNS * c]);
-        all.extend([self.map_rows(), 2 * self.map_rows() * d, 4 * d, COLUMNS * self.classes()]);
+        all.extend([self.rows, h / self.rows, w * self.rows, COLUMNS * c1]);
+        let elements = 2 * self.map_rows();
+        all.extend([self.map_rows(), elements * c2, elements * d, 4 * d, self.out()]);
         all
     }
 }
@@ -94,35 +102,32 @@ pub(crate) fn write(cx: &Context, text: &mut Text, head: &DecodeHead, y: &Variab
     let (fuse, classify) = (convolution::pixelwise(cx, head.fuse)?, convolution::pixelwise(cx, head.classify)?);
     let shape = &graph.value(graph.node(head.classify).outputs[0]).ty.shape;
     let &[_, _, height, width] = &shape[..] else { return Err("is no image".to_owned()) };
-    let project = dense_parts(cx, head.project)?;
-    let outputs = [project.outputs; 3];
-    let maps = head.maps.iter().map(image).collect::<Result<Vec<_>, _>>()?;
-    let even = maps.iter().map(|map| map.channels).eq(outputs) && fuse.inputs == 4 * project.outputs;
+    // From the level that is not enlarged on.
+    let levels = head.levels.iter().rev().map(|level| dense_parts(cx, level)).collect::<Reason<Vec<_>>>()?;
+    let each = fuse.inputs / 4;
+    let even = levels.iter().all(|level| level.outputs == each) && fuse.inputs == 4 * each;
     let zeros = symmetric(&[*all]) && symmetric(head.inputs) && fuse.zero == 0 && classify.zero == 0;
-    let plain = zeros && project.is_symmetric();
-    let channels = [project.rows.1, project.outputs, fuse.outputs, classify.outputs];
-    let sizes = Sizes::of(cx, channels, (height, width));
-    let (Some(sizes), Some(bias), true) = (sizes, project.scales.1, even && plain) else {
-        return separately(cx, text, head.parts, y);
-    };
-    let map = |i: usize, by: usize| -> Reason<String> {
-        let layout = packed([project.outputs, height / by, width / by]);
-        Ok(variable(text, &head.maps[i])?.read(&layout))
-    };
-    let mut args = vec![variable(text, &head.project.x)?.read(&packed([project.rows.1, height, width]))];
-    args.extend([map(2, 2)?, map(1, 4)?, map(0, 8)?]);
+    let plain = zeros && levels.iter().all(|level| level.is_symmetric() && level.scales.1.is_some());
+    let inputs: [usize; 4] = std::array::from_fn(|i| levels[i].rows.1);
+    let sizes = Sizes::of(cx, inputs, [each, fuse.outputs, classify.outputs], (height, width));
+    let (Some(sizes), true) = (sizes, even && plain) else { return separately(cx, text, head.parts, y) };
+    let (mut maps, mut weights, mut scales) = (Vec::new(), Vec::new(), Vec::new());
+    for ((level, by), of) in levels.into_iter().zip([1, 2, 4, 8]).zip(head.levels.iter().rev()) {
+        maps.push(variable(text, &of.x)?.read(&packed([level.rows.1, height / by, width / by])));
+        weights.push(text.constant(&format!("{}_project{by}", y.name), level.weights));
+        scales.push(pair((level.scales.0, level.scales.1.ok_or("a level has no bias")?))?);
+    }
     let tables: Vec<u8> = head.inputs.iter().map(|q| requantised(*q, *all)).collect::<Reason<Vec<_>>>()?.concat();
+    let mut args = [maps, weights].concat();
     args.extend([
-        text.constant(&format!("{}_project", y.name), project.weights),
         text.constant(&format!("{}_tables", y.name), Constant::bytes(&tables)),
         text.constant(&format!("{}_fuse", y.name), fuse.weights),
         text.constant(&format!("{}_gate", y.name), Constant::bytes(&cx.read.table(head.gate)?)),
         text.constant(&format!("{}_classify", y.name), classify.weights),
         y.write(&packed([classify.outputs, height, width])),
-        pair((project.scales.0, bias))?,
-        scale(fuse.scale)?,
-        scale(classify.scale)?,
     ]);
+    args.extend(scales);
+    args.extend([scale(fuse.scale)?, scale(classify.scale)?]);
     text.call(&format!("{NN}::decode_head::decode_head"), &sizes.generics(), &args);
     Ok(())
 }

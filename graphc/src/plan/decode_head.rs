@@ -1,5 +1,5 @@
-//! The decode head of a SegFormer: three enlarged maps and a dense layer concatenated, a 1x1 convolution, a table, a 1x1 convolution
-//! become one step; an enlargement and the arg-max behind it another one. Nothing else sees what is between.
+//! The decode head of a SegFormer: four dense layers, three of them enlarged, concatenated, a 1x1 convolution, a table, a 1x1
+//! convolution become one step; an enlargement and the arg-max behind it another one. Nothing else sees what is between.
 
 use crate::graph::op::Interpolation;
 use crate::graph::{Graph, NodeId, Op, ValueId};
@@ -45,16 +45,19 @@ fn head(graph: &Graph, grouped: &Grouped, at: usize) -> Option<(Step, Vec<usize>
         return None;
     }
     let mut members: Vec<usize> = puts.iter().map(|(_, i, _)| *i).collect();
-    let mut maps = Vec::new();
-    for ((_, put, x), factor) in puts.iter().zip(FACTORS) {
-        let made = writer_for(graph, grouped, x, *put)?;
-        maps.push(enlarged(graph, &steps[made], factor)?.clone());
+    let mut levels = Vec::new();
+    for (i, (_, put, x)) in puts.iter().enumerate() {
+        let (mut x, mut reader) = (*x, *put);
+        if let Some(&factor) = FACTORS.get(i) {
+            reader = writer_for(graph, grouped, x, reader)?;
+            members.push(reader);
+            x = enlarged(graph, &steps[reader], factor)?;
+        }
+        let made = writer_for(graph, grouped, x, reader)?;
+        let Kind::Dense(level @ Dense { bias: Some(_), residual: None, .. }) = &steps[made].kind else { return None };
         members.push(made);
+        levels.push(level.clone());
     }
-    let (_, put, x) = puts[3];
-    let made = writer_for(graph, grouped, x, put)?;
-    let Kind::Dense(project @ Dense { bias: Some(_), residual: None, .. }) = &steps[made].kind else { return None };
-    members.push(made);
     let fuse = only_reader(graph, grouped, at)?;
     let gate = only_reader(graph, grouped, fuse)?;
     let classify = only_reader(graph, grouped, gate)?;
@@ -67,10 +70,9 @@ fn head(graph: &Graph, grouped: &Grouped, at: usize) -> Option<(Step, Vec<usize>
         return None;
     }
     members.extend([fuse, gate, classify]);
-    let maps: [Operand; 3] = maps.try_into().ok()?;
+    let levels: [Dense; 4] = levels.try_into().ok()?;
     let kind = |parts| Kind::DecodeHead {
-        project: project.clone(),
-        maps,
+        levels,
         concat: *concat,
         inputs: [puts[0].2.q, puts[1].2.q, puts[2].2.q, puts[3].2.q],
         fuse: *fused,

@@ -123,12 +123,10 @@ pub enum Kind {
         /// The buffers between them, in order.
         hidden: [ValueId; 3],
     },
-    /// Three enlarged maps and a dense layer concatenated, a convolution of single pixels, a table, another such convolution.
+    /// Four dense layers, of which three are enlarged, concatenated, a convolution of single pixels, a table, another such convolution.
     DecodeHead {
-        /// The dense layer, whose channels are the last ones.
-        project: Dense,
-        /// The maps, in the order of their channels: enlarged by 8, by 4, by 2.
-        maps: [Operand; 3],
+        /// The dense layers, in the order of their channels: enlarged by 8, by 4, by 2, not at all.
+        levels: [Dense; 4],
         /// The concatenation.
         concat: NodeId,
         /// What the elements stand for that it joins.
@@ -250,7 +248,7 @@ impl Step {
             Kind::MixFfn { expand, project, .. } => {
                 std::iter::once(&expand.x).chain(project.residual.iter().map(|(_, x)| x)).collect()
             }
-            Kind::DecodeHead { project, maps, .. } => std::iter::once(&project.x).chain(maps).collect(),
+            Kind::DecodeHead { levels, .. } => levels.iter().map(|level| &level.x).collect(),
             Kind::Attention { queries, keys, values, .. } => vec![queries, keys, values],
         }
     }

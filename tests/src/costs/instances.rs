@@ -8,9 +8,10 @@ use ccl_runtime::prelude::Scale;
 use super::Case;
 
 ccl! {
-    use ccl_runtime::nn::argmax::argmax;
+    use ccl_runtime::nn::argmax::{argmax, enlarge_argmax};
     use ccl_runtime::nn::attention::attention_head;
-    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_space_to_depth};
+    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_patches_near, conv_space_to_depth};
+    use ccl_runtime::nn::decode_head::decode_head;
     use ccl_runtime::nn::depthwise::{depthwise, depthwise3};
     use ccl_runtime::nn::elementwise::{add, clip, div, maximum, mul};
     use ccl_runtime::nn::layer_norm::layer_norm;
@@ -38,10 +39,18 @@ ccl! {
     const DENSE_RESIDUAL: Kernel = dense_bias_residual::<8192, 64, 64, 32, 32>;
     #[instance(target = QC_U)]
     const MIX_FFN: Kernel = mix_ffn::<32, 128, 64, 128, 2, 64, 256>;
+    // Half as many channels as a SegFormer-B0 has: the whole one takes as long to compile as all others together.
+    #[instance(target = QC_U)]
+    const DECODE_HEAD: Kernel =
+        decode_head::<32, 64, 160, 256, 128, 128, 19, 64, 128, 32, 64, 16, 32, 8, 16, 2, 32, 256, 128, 1, 128, 256, 512, 80>;
+    #[instance(target = QC_U)]
+    const LABELS: Kernel = enlarge_argmax::<19, 64, 128, 256, 512, 4, 16, 1, 128>;
     #[instance(target = QC_U)]
     const STEM: Kernel = conv_space_to_depth::<3, 32, 256, 512, 64, 128, 4, 2, 2, 48, 192>;
     #[instance(target = QC_U)]
     const PATCHES: Kernel = conv_patches::<32, 64, 128, 256, 64, 128, 2, 128>;
+    #[instance(target = QC_U)]
+    const PATCHES_NEAR: Kernel = conv_patches_near::<32, 32, 64, 128, 8, 16, 8, 2048, 1024>;
     #[instance(target = QC_U)]
     const GATHERED: Kernel = conv_gather::<32, 64, 64, 128, 64, 128, 3, 3, 1, 32, 288>;
     #[instance(target = QC_U)]
@@ -199,7 +208,20 @@ fn fused() -> Vec<Case> {
         ];
         with(with(layers, steps), residual.clone())
     };
+    let level = || scales([PLAIN, 0.813]);
+    let head = vec![
+        ("scales1", level()),
+        ("scales2", level()),
+        ("scales4", level()),
+        ("scales8", level()),
+        ("fuse_scale", scale(0.00071)),
+        ("classify_scale", scale(PLAIN)),
+    ];
+    // Steps of the MAC unit for a line of 1024 pixels: levels, some of which several lines share, and both layers behind them.
+    let products = (8 * 32 * 128 + 2 * 64 * 128 + 160 * 128 + 256 * 128) / 128 + 512 * 128 / 16 + 128 * 20 / 16;
     vec![
+        case(("decode head", &DECODE_HEAD), head, ("channel of the concatenation, without MACs", 512, products), 40.0),
+        case(("labels of logits x4", &LABELS), vec![], ("label of a channel", 20 * 16, 0), 14.0),
         case(("dense and bias", &DENSE_BIAS), dense.clone(), (OUTPUT, 64, 256), None),
         case(("dense and bias, zero points", &DENSE_AROUND), around, (OUTPUT, 64, 256), None),
         case(("dense, bias and residual", &DENSE_RESIDUAL), with(dense, residual.clone()), (OUTPUT, 64, 256), None),
@@ -221,6 +243,12 @@ fn windows() -> Vec<Case> {
             7.0,
         ),
         case(("convolution without overlap", &PATCHES), scaled(PLAIN, 3), (OUTPUT, 64, 512), 7.0),
+        case(
+            ("convolution of few patches", &PATCHES_NEAR),
+            scaled(PLAIN, 3),
+            ("word of input", 256 / 8, 4096 / 8),
+            64.0,
+        ),
         case(
             ("convolution 3x3", &GATHERED),
             with(walk(1, 1), vec![("zero_points", list([0, 3]))]),

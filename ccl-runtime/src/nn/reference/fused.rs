@@ -119,32 +119,35 @@ pub fn decode_head(
     x2: &Array3<i8>,
     x4: &Array3<i8>,
     x8: &Array3<i8>,
-    project: &Linear<i8>,
+    project1: &Linear<i8>,
+    project2: &Linear<i8>,
+    project4: &Linear<i8>,
+    project8: &Linear<i8>,
     tables: &Array1<i8>,
     fuse: &Linear<i8>,
     gate: &Array1<i8>,
     classify: &Linear<i8>,
     y: &mut Array3<i8>,
-    project_scales: (Scale, Scale),
+    scales1: (Scale, Scale),
+    scales2: (Scale, Scale),
+    scales4: (Scale, Scale),
+    scales8: (Scale, Scale),
     fuse_scale: Scale,
     classify_scale: Scale,
 ) {
     let (_, height, width) = x1.dim();
     let zeros = |channels: usize| Array3::zeros((channels, height, width));
-    let in_steps = |x: &Array3<i8>, part: usize| {
-        let mut out = zeros(x.dim().0);
-        unary(x, &tables.slice(s![256 * part..256 * (part + 1)]).to_owned(), &mut out);
-        out
-    };
-    let enlarged = |x: &Array3<i8>| {
-        let mut out = zeros(x.dim().0);
-        resize_linear(x, &mut out);
-        out
-    };
-    let projected = layer(x1, project, project.weights.nrows(), project_scales);
-    let parts =
-        [in_steps(&enlarged(x8), 0), in_steps(&enlarged(x4), 1), in_steps(&enlarged(x2), 2), in_steps(&projected, 3)];
-    let all = concatenate(Axis(0), &parts.each_ref().map(|part| part.view())).expect("equal extents");
+    let levels =
+        [(x8, project8, scales8), (x4, project4, scales4), (x2, project2, scales2), (x1, project1, scales1)];
+    let parts = levels.into_iter().enumerate().map(|(i, (x, w, scales))| {
+        let (mut enlarged, mut part) = (zeros(w.weights.nrows()), zeros(w.weights.nrows()));
+        resize_linear(&layer(x, w, w.weights.nrows(), scales), &mut enlarged);
+        unary(&enlarged, &tables.slice(s![256 * i..256 * (i + 1)]).to_owned(), &mut part);
+        part
+    });
+    let parts: Vec<Array3<i8>> = parts.collect();
+    let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
+    let all = concatenate(Axis(0), &views).expect("equal extents");
     let (mut fused, mut gated) = (zeros(fuse.weights.nrows()), zeros(fuse.weights.nrows()));
     pointwise(&all, fuse, &mut fused, fuse_scale, 0);
     unary(&fused, gate, &mut gated);
