@@ -74,7 +74,8 @@ fn labels_are_mostly_the_golden_ones() {
     let graph = net.build();
     let reference = golden::run(&graph, &inputs, Keep::Outputs).unwrap();
     let outcome = run(&program(&net, &Composition::default()), &inputs);
-    let expected: Vec<i64> = reference.get(graph.outputs()[0]).unwrap().view::<i64>().unwrap().iter().copied().collect();
+    let expected: Vec<i64> =
+        reference.get(graph.outputs()[0]).unwrap().view::<i64>().unwrap().iter().copied().collect();
     let found: Vec<i64> = outcome.outputs[0].1.view::<i64>().unwrap().iter().copied().collect();
     // Norms in fixed point may differ by a step, which changes few labels.
     let differ = expected.iter().zip(&found).filter(|(a, b)| a != b).count();
@@ -132,7 +133,10 @@ fn groups_are_all_kernels_in_their_order() {
     assert_eq!(refused("a attention"), "kernel `ffn` and those behind it are in no entry point");
     assert_eq!(refused("a attention ffn\na labels"), "entry point `a`: stands twice");
     assert_eq!(refused("a-b attention"), "entry point `a-b`: is no name of a function");
-    assert_eq!(refused("a attention ffn labels attention"), "entry point `a`: kernel `attention` where `the end` is next");
+    assert_eq!(
+        refused("a attention ffn labels attention"),
+        "entry point `a`: kernel `attention` where `the end` is next"
+    );
     let none = Entries::parse("# nothing\nlonely\n").expect_err("no kernels");
     assert_eq!(
         none.to_string(),

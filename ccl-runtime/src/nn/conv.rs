@@ -135,7 +135,8 @@ ccl! {
     /// `x: [CI, H, W]`, `H` and `W` multiples of `S`; `y: [CO, HO, WO]`; `w: [CO, K]` with `K = TY * TX * PATCH` and
     /// `PATCH = CI * S * S`: patch by patch, channel `(c * S + dy) * S + dx`.
     /// # Units
-    /// `scale` is `s_x * s_w / s_y`, `zero_point` that of `y`; that of `x` is 0. `pad` is in patches.
+    /// `scale` is `s_x * s_w / s_y`; zero points of `x` and `y`: what is outside the tensor counts as the zero point of `x`, whose product
+    /// with the weights is in the biases. `pad` is in patches.
     /// # Source
     /// `NUMERICS.md`, QLinearConv; `MACHINE.md` section 5, row 2b.
     #[kernel(reference = crate::nn::reference::conv_space_to_depth::<S, TY, TX>)]
@@ -157,12 +158,13 @@ ccl! {
         y: &mut Ocm<i8, Packed<CO, HO, WO>>,
         pad: (i32, i32),
         scale: Scale,
-        zero_point: i32,
+        zero_points: (i32, i32),
     ) {
         assert!(PATCH == CI * S * S && K == TY * TX * PATCH, "K counts the weights of one output");
         let patches = x.space_to_depth::<S>();
         let reach = max(pad.1, TX as i32 - 1 - pad.1);
-        if HO * S == H && WO * S == W && pad.0 >= 0 && pad.0 < TY as i32 && pad.1 >= 0 && reach <= 4 {
+        let whole = HO * S == H && WO * S == W && zero_points.0 == 0;
+        if whole && pad.0 >= 0 && pad.0 < TY as i32 && pad.1 >= 0 && reach <= 4 {
             // A flow brings each row of patches once, with those beside the tile; the window takes its columns from neighbours.
             for t in patches.tiles().halo_cols(reach as usize).pipelined(2) {
                 let mut window = Lrm::<i8, K>::new();
@@ -197,7 +199,7 @@ ccl! {
                 let mut weights = broadcast(w);
                 for o in (0..CO).step_by(4) {
                     let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
-                    y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_point));
+                    y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_points.1));
                 }
             }
         } else {
@@ -209,12 +211,18 @@ ccl! {
                         let first = (ty * TX + tx) * PATCH;
                         let tap = corner.tap(ty as i32, tx as i32);
                         window[first..first + PATCH] = tap.fetch::<Lrm<i8, PATCH>>().wait();
+                        if zero_points.0 != 0 {
+                            let inside = tap.inside();
+                            for c in first..first + PATCH {
+                                window[c] = select(inside, window[c], splat(zero_points.0 as i8));
+                            }
+                        }
                     }
                 }
                 let mut weights = broadcast(w);
                 for o in (0..CO).step_by(4) {
                     let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
-                    y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_point));
+                    y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_points.1));
                 }
             }
         }

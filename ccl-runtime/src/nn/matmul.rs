@@ -3,7 +3,7 @@
 use ccl_runtime::ccl;
 
 ccl! {
-    use crate::nn::requantise::{biased, requantised, sums};
+    use crate::nn::requantise::{biased, biased_around, requantised, sums};
 
     /// Dense layer: `y = x * w + b`, the tokens on `ROWS_USED` x `COLS_USED` PEs.
     ///
@@ -66,6 +66,46 @@ ccl! {
                 let biases = weights.bias::<4>();
                 let product = mac(a, weights.take::<4>());
                 y.at(t).channels(o).store(biased::<4>(product, biases, scales));
+            }
+        }
+    }
+
+    /// [`dense_bias`] between tensors with zero points.
+    ///
+    /// # Shapes
+    /// As [`dense`], but that `w` has `[CO, KX]` weights: behind those of the `CI` inputs, filled up to a multiple of 4, stands the addend of
+    /// the output, its four bytes as four weights.
+    /// # Units
+    /// `scales` and addends as in [`dense_bias`]; 255 steps of the product and the addend are below 1000 steps of `y`, whose zero point is
+    /// in the addends. The zero point of `x` is in the biases of `w`, `zero_point` is that of the product in int8.
+    /// # Source
+    /// `NUMERICS.md`, QLinearMatMul and QLinearAdd.
+    #[kernel(reference = crate::nn::reference::dense_bias_around)]
+    pub fn dense_bias_around<
+        const N: usize,
+        const CI: usize,
+        const CO: usize,
+        const ROWS_USED: usize,
+        const COLS_USED: usize,
+        const KX: usize,
+    >(
+        x: &Ocm<i8, Tokens<N, CI>>,
+        w: &Ocm<i8, Stream<CO, KX>>,
+        y: &mut Ocm<i8, Tokens<N, CO>>,
+        scales: (Scale, Scale),
+        zero_point: i32,
+    ) {
+        assert!(KX == (CI + 3) / 4 * 4 + 4, "an addend stands behind the weights of an output");
+        for t in x.tiles().grid(ROWS_USED, COLS_USED).pipelined(2) {
+            let a = t.fetch::<Lrm<i8, CI>>().wait();
+            let mut weights = broadcast(w);
+            for o in (0..CO).step_by(4) {
+                let acc = weights.bias::<4>() + mac(a, weights.take::<4>());
+                let mut out = Lrm::<i8, 4>::new();
+                for i in 0..4 {
+                    out[i] = biased_around(acc.get(i), weights.next::<i32>(), scales, zero_point);
+                }
+                y.at(t).channels(o).store(out);
             }
         }
     }

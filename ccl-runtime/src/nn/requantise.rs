@@ -35,6 +35,19 @@ ccl! {
         out
     }
 
+    /// [`biased`] between tensors with zero points; the addend comes by itself, and holds the zero point of `y`.
+    ///
+    /// # Units
+    /// As [`biased`]; `zero_point` is that of the product in int8.
+    /// # Source
+    /// `NUMERICS.md`, QLinearMatMul and QLinearAdd.
+    #[inline]
+    pub fn biased_around(acc: Q<i32>, addend: Q<i32>, scales: (Scale, Scale), zero_point: i32) -> Q<i8> {
+        let product = quantize(fx_raw::<0>(acc), scales.0, zero_point);
+        let sum = dequantize::<F>(product, scales.1, zero_point).raw() + addend;
+        ((sum + (1 << 20)) >> 21).narrow::<i8>(Saturate)
+    }
+
     /// Sum of two int8 tensors in steps of a third.
     ///
     /// # Units

@@ -9,7 +9,7 @@ use crate::support::*;
 ccl! {
     use ccl_runtime::nn::argmax::enlarge_argmax;
     use ccl_runtime::nn::decode_head::decode_head;
-    use ccl_runtime::nn::matmul::{dense_bias, dense_bias_residual};
+    use ccl_runtime::nn::matmul::{dense_bias, dense_bias_around, dense_bias_residual};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
 
     #[instance(target = QC_U)]
@@ -20,6 +20,11 @@ ccl! {
     const RESIDUAL_U: Kernel = dense_bias_residual::<361, 24, 20, 18, 20>;
     #[instance(target = QC_N)]
     const RESIDUAL_N: Kernel = dense_bias_residual::<70, 17, 8, 8, 8>;
+
+    #[instance(target = QC_U)]
+    const AROUND_U: Kernel = dense_bias_around::<361, 24, 20, 18, 20, 28>;
+    #[instance(target = QC_N)]
+    const AROUND_N: Kernel = dense_bias_around::<70, 17, 9, 3, 5, 24>;
 
     #[instance(target = QC_U)]
     const MIX_U: Kernel = mix_ffn::<8, 16, 35, 41, 2, 16, 32>;
@@ -86,6 +91,34 @@ fn biases_and_residuals_round_by_themselves() {
             ("residual", scales([0.61347, 0.93719])),
         ];
         agree(kernel, &given, INTEGER);
+    }
+}
+
+#[test]
+fn layers_between_tensors_with_zero_points() {
+    for (kernel, n_inputs, n_outputs) in [(&AROUND_U, 24, 20), (&AROUND_N, 17, 9)] {
+        for (x, product, y) in [(-128, 0, 0), (3, -128, 127), (0, 17, -5), (127, 127, -128)] {
+            let at = |i: usize| ((i * 7919 + 13) % 251) as i64 - 125;
+            let biases: Vec<i8> = (0..n_outputs).map(|o| at(5 * o) as i8).collect();
+            let words: Vec<i32> = tables::addends(&biases, 0.4391).iter().map(|a| a + (y << 21)).collect();
+            let rest = usize::next_multiple_of(n_inputs, 4);
+            let weights = HostTensor::from_fn(ElemType::I8, &[n_outputs, rest + 4], |i| {
+                let (output, input) = (i / (rest + 4), i % (rest + 4));
+                match input {
+                    input if input < n_inputs => at(i * i + 3 * i),
+                    input if input < rest => 0,
+                    input => i64::from(words[output].to_le_bytes()[input - rest] as i8),
+                }
+            });
+            let taken = |o: usize| -> i64 { (0..n_inputs).map(|i| weights.get(o * (rest + 4) + i)).sum() };
+            let bias = (0..n_outputs).map(|o| (-x * taken(o)) as i32).collect();
+            let given = [
+                ("w", Argument::Stream { weights, bias }),
+                ("scales", scales([0.002134719, 0.8134719])),
+                ("zero_point", product.into()),
+            ];
+            agree(kernel, &given, INTEGER);
+        }
     }
 }
 

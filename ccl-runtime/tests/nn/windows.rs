@@ -135,7 +135,10 @@ fn convolutions() {
         let zero = [("zero_point", 5.into())];
         agree(&CONV_TAPS, &[&walk(2, [1, 1], [1, 1])[..], &zero].concat(), INTEGER);
         for (kernel, pad) in [(&STEM, 1), (&STEM_3X3, 1), (&STEM_NO_PADDING, 0)] {
-            agree(kernel, &[("pad", list([pad; 2])), ("scale", scale(ratio)), ("zero_point", 5.into())], INTEGER);
+            for zeros in [[0, 5], [-14, 5]] {
+                let given = [("pad", list([pad; 2])), ("scale", scale(ratio)), ("zero_points", list(zeros))];
+                agree(kernel, &given, INTEGER);
+            }
         }
         for kernel in [&PATCHES, &NEAR, &NEAR_8, &NEAR_2] {
             agree(kernel, &[("scale", scale(ratio)), ("zero_point", (-9).into())], INTEGER);

@@ -1,6 +1,8 @@
 //! Steps as calls of the kernel library. What a kernel of the library is called, takes and is told stands here and nowhere else.
 
-use crate::emit::constants::{Constant, addends, exponent_bits, exponentials, fixed, layer_norm, scale};
+use crate::emit::constants::{
+    Constant, addends, exponent_bits, exponentials, fixed, layer_norm, layer_norm_twice, scale, step_bits,
+};
 use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::read::Reader;
@@ -27,6 +29,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "decode_head",
     "dense",
     "dense_bias",
+    "dense_bias_around",
     "dense_bias_residual",
     "depthwise",
     "depthwise3",
@@ -35,6 +38,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "enlarge_nearest",
     "global_average_pool",
     "layer_norm",
+    "layer_norm_twice",
     "max_pool",
     "mix_ffn",
     "mul",
@@ -161,43 +165,54 @@ impl Context<'_> {
 }
 
 fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Variable, q: QParam) -> Reason {
-    let rows = x.view.extents();
+    let (c, pixels) = x.view.extents();
     let from = variable(text, x)?.clone();
-    let Some(before) = &norm.before else { return one_norm(cx, text, norm.node, (&from, x.q), (y, q), rows) };
-    let between = cx.read.quantised_norm(before.node).ok_or("reads a norm that is quantised nowhere")?;
-    text.notes.push(format!(
-        "node `{}` reads the norm before it in steps of int8, not in float32: its arithmetic is changed",
-        cx.plan.graph.node(norm.node).name
-    ));
-    text.open();
-    let layout = format!("Tokens<{}, {}>", rows.1, rows.0);
-    let first = text.allocate("first", TensorType::int8(layout));
-    write_norm(cx, text, before, x, &first, between)?;
-    one_norm(cx, text, norm.node, (&first, between), (y, q), rows)?;
-    text.close();
+    let dims @ [_, h, w] = cx.folded(c, pixels);
+    let layout = packed(dims);
+    let mut args = vec![from.read(&layout)];
+    let (gamma, beta, epsilon) = norm_constants(cx, norm.node, c)?;
+    let second = (gamma.as_slice(), beta.as_slice(), epsilon);
+    let (name, words, generics, epsilons) = match norm.before.as_deref() {
+        None => {
+            let found = layer_norm(&gamma, &beta, epsilon, x.q.scale, (q.scale, q.zero));
+            let [g, e, a] = found.formats.map(|bits| bits as usize);
+            ("layer_norm", found.words, vec![c, h, w, 2 * c, g, e, a], vec![fixed(found.epsilon, e as u32)?])
+        }
+        Some(Norm { before: Some(_), .. }) => {
+            return Err(
+                "is the third norm in a row without a quantisation, of which there are kernels for two".to_owned()
+            );
+        }
+        Some(before) => {
+            let bytes = layer_norm_twice_bytes(c);
+            if bytes > cx.lrm_bytes {
+                return Err(format!("a norm of a norm of {c} channels needs {bytes} bytes of local memory"));
+            }
+            let (gamma, beta, epsilon) = norm_constants(cx, before.node, c)?;
+            let found = layer_norm_twice((&gamma, &beta, epsilon), second, x.q.scale, (q.scale, q.zero));
+            let formats = found.formats.map(|bits| bits as usize);
+            let [first, added] = found.epsilons;
+            let epsilons = vec![fixed(first, found.formats[1])?, fixed(added, found.formats[5])?];
+            ("layer_norm_twice", found.words, [&[c, h, w, 4 * c], formats.as_slice()].concat(), epsilons)
+        }
+    };
+    args.extend([text.constant(&format!("{}_norm", y.name), Constant::words(&words)), y.write(&layout)]);
+    args.extend(epsilons);
+    text.call(&format!("{NN}::layer_norm::{name}"), &generics, &args);
     Ok(())
 }
 
-fn one_norm(
-    cx: &Context,
-    text: &mut Text,
-    node: NodeId,
-    (x, from): (&Variable, QParam),
-    (y, to): (&Variable, QParam),
-    (c, pixels): (usize, usize),
-) -> Reason {
+/// Bytes of local memory that `nn::layer_norm_twice` needs: two pixels, and the first norm of each.
+fn layer_norm_twice_bytes(channels: usize) -> usize {
+    2 * (channels + 4 * channels + 4)
+}
+
+/// Gammas, betas and epsilon of a norm.
+fn norm_constants(cx: &Context, node: NodeId, c: usize) -> Reason<(Vec<f32>, Vec<f32>, f32)> {
     let Op::LayerNormalization { epsilon, .. } = cx.plan.graph.node(node).op else {
         return Err("is no layer norm".to_owned());
     };
-    let (gamma, beta) = (cx.read.floats(node, 1)?, cx.read.floats_or(node, 2, c)?);
-    let parameters = layer_norm(&gamma, &beta, epsilon, from.scale, (to.scale, to.zero));
-    let [g, e, a] = parameters.formats.map(|bits| bits as usize);
-    let words = text.constant(&format!("{}_norm", y.name), Constant::words(&parameters.words));
-    let dims @ [_, h, w] = cx.folded(c, pixels);
-    let layout = packed(dims);
-    let args = [x.read(&layout), words, y.write(&layout), fixed(parameters.epsilon, e as u32)?];
-    text.call(&format!("{NN}::layer_norm::layer_norm"), &[c, h, w, 2 * c, g, e, a], &args);
-    Ok(())
+    Ok((cx.read.floats(node, 1)?, cx.read.floats_or(node, 2, c)?, epsilon))
 }
 
 /// What a dense layer says to its kernel.
@@ -209,8 +224,19 @@ pub(crate) struct DenseParts {
     pub scales: (f32, Option<f32>),
     /// Its zero point, without a bias.
     zero: i32,
+    /// Zero point of the product in front of a bias, where one of the tensors around has a zero point.
+    around: Option<i32>,
     /// Steps of the result and of the residual over those of the sum.
     residual: Option<(f32, f32)>,
+    /// Zero points of both and of the sum.
+    zeros: (i32, i32, i32),
+}
+
+impl DenseParts {
+    /// No zero points, which what is fused with a residual asks for.
+    pub fn is_symmetric(&self) -> bool {
+        self.around.is_none() && self.zeros == (0, 0, 0)
+    }
 }
 
 pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
@@ -229,20 +255,29 @@ pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
         outputs,
         scales: (sum, None),
         zero: y.zero,
+        around: None,
         residual: None,
+        zeros: (0, 0, 0),
     };
     let mut end = *y;
     if let Some(bias) = dense.bias {
         let (constant, q, product, y) = cx.read.bias(bias)?;
-        if !symmetric(&[*a, product, y]) || constant.len() != outputs {
-            return Err("zero points around a bias that is added in int8 are not emitted yet".to_owned());
+        if constant.len() != outputs {
+            return Err(format!("a bias of {} elements for {outputs} outputs is not emitted yet", constant.len()));
         }
-        let steps: Vec<i8> = constant.iter().map(|&v| (i32::from(v) - q.zero).clamp(-128, 127) as i8).collect();
-        if q.zero != 0 {
-            return Err("a bias with a zero point is not emitted yet".to_owned());
+        let steps: Vec<i32> = constant.iter().map(|&v| i32::from(v) - q.zero).collect();
+        let largest = steps.iter().map(|v| v.abs()).max().unwrap_or(0) as f32 * q.scale / y.scale;
+        if 255.0 * product.scale / y.scale + largest + 128.0 >= 1000.0 {
+            return Err("the sum with its bias leaves the fixed point in which it is rounded".to_owned());
         }
-        let words = addends(&steps, q.scale / y.scale);
-        parts.weights = Constant::stream(outputs, rows.features, &weights, &words);
+        let words = addends(&steps, q.scale / y.scale, y.zero);
+        parts.weights = if symmetric(&[*a, product, y]) {
+            Constant::stream(outputs, rows.features, &weights, &words)
+        } else {
+            parts.around = Some(product.zero);
+            let biases = zero_biases(&weights, outputs, a.zero);
+            Constant::stream_with_addends(outputs, rows.features, &weights, &biases, &words)
+        };
         parts.scales.1 = Some(product.scale / y.scale);
         end = y;
     }
@@ -250,10 +285,8 @@ pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
         let Op::QLinearBinary { y, .. } = cx.plan.graph.node(*sum).op else {
             return Err("its residual is no quantised sum".to_owned());
         };
-        if !symmetric(&[end, skip.q, y]) {
-            return Err("zero points around a residual are not emitted yet".to_owned());
-        }
-        parts.residual = Some((end.scale / y.scale, skip.q.scale / y.scale));
+        parts.residual = Some(addable(end.scale / y.scale, skip.q.scale / y.scale)?);
+        parts.zeros = (end.zero, skip.q.zero, y.zero);
     }
     Ok(parts)
 }
@@ -262,6 +295,15 @@ pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
 pub(crate) fn zero_biases(weights: &[i8], outputs: usize, zero: i32) -> Vec<i32> {
     let k = weights.len() / outputs.max(1);
     weights.chunks(k.max(1)).map(|row| -zero * row.iter().map(|&w| i32::from(w)).sum::<i32>()).collect()
+}
+
+/// The scales of two operands in steps of their sum, whose terms have room in the fixed point of the kernels.
+fn addable(a: f32, b: f32) -> Reason<(f32, f32)> {
+    if a + b < 3.5 {
+        Ok((a, b))
+    } else {
+        Err(format!("its operands have {a} and {b} times the scale of their sum, together expected less than 3.5"))
+    }
 }
 
 pub(crate) fn pair((a, b): (f32, f32)) -> Reason<String> {
@@ -287,21 +329,23 @@ fn dense_of(
     // Few tokens lie on the first rows of the array.
     let grid = (n.div_ceil(cx.array.1).clamp(1, cx.array.0), cx.array.1);
     let generics = [n, k, parts.outputs, grid.0, grid.1];
+    let is_fused = parts.outputs.is_multiple_of(4) && parts.is_symmetric();
     let weights = text.constant(&format!("{}_weights", y.name), parts.weights);
     let matmul = format!("{NN}::matmul");
     match (parts.scales, parts.residual.zip(skip)) {
-        ((sum, Some(bias)), Some((residual, skip))) if parts.outputs.is_multiple_of(4) => {
+        ((sum, Some(bias)), Some((residual, skip))) if is_fused => {
             let args = [x.read(&from), weights, skip.read(&to), y.write(&to), pair((sum, bias))?, pair(residual)?];
             text.call(&format!("{matmul}::dense_bias_residual"), &generics, &args);
         }
         ((sum, bias), Some((residual, skip))) => {
             text.open();
             let product = text.allocate("product", TensorType::int8(to.clone()));
+            let (outputs, (a, b, sum_zero)) = (parts.outputs, parts.zeros);
             let own = DenseParts { weights: Constant::bytes(&[]), scales: (sum, bias), residual: None, ..parts };
             call_dense(text, &own, [x.read(&from), weights, product.write(&to)], &generics)?;
-            let c = cx.folded(parts.outputs, n);
+            let c = cx.folded(outputs, n);
             let args = [product.read(&packed(c)), skip.read(&packed(c)), y.write(&packed(c)), pair(residual)?];
-            let args: Vec<String> = args.into_iter().chain(["(0, 0, 0)".to_owned()]).collect();
+            let args: Vec<String> = args.into_iter().chain([format!("({a}, {b}, {sum_zero})")]).collect();
             text.call(&format!("{NN}::elementwise::add"), &c, &args);
             text.close();
         }
@@ -315,17 +359,23 @@ fn dense_of(
 
 fn call_dense(text: &mut Text, parts: &DenseParts, args: [String; 3], generics: &[usize]) -> Reason {
     let mut args = args.to_vec();
-    let name = match parts.scales {
-        (sum, Some(bias)) => {
+    let mut generics = generics.to_vec();
+    let name = match (parts.scales, parts.around) {
+        ((sum, Some(bias)), Some(zero)) => {
+            args.extend([pair((sum, bias))?, zero.to_string()]);
+            generics.push(parts.rows.1.next_multiple_of(4) + 4);
+            "dense_bias_around"
+        }
+        ((sum, Some(bias)), None) => {
             args.push(pair((sum, bias))?);
             "dense_bias"
         }
-        (sum, None) => {
+        ((sum, None), _) => {
             args.extend([scale(sum)?, parts.zero.to_string()]);
             "dense"
         }
     };
-    text.call(&format!("{NN}::matmul::{name}"), generics, &args);
+    text.call(&format!("{NN}::matmul::{name}"), &generics, &args);
     Ok(())
 }
 
@@ -355,14 +405,12 @@ fn write_attention(
     if k % 16 != 0 || d % 4 != 0 || found.value != d {
         return Err(format!("{k} keys of {d} features: the kernel wants multiples of 16 and 4, and values of as many"));
     }
-    if !symmetric(&[*q, parts.keys.q, parts.values.q, *s]) {
-        return Err("zero points of queries, keys, values and scores are not emitted yet".to_owned());
-    }
     let identity: [u8; 256] = std::array::from_fn(|i| i as u8);
     if parts.table.0 != identity {
         return Err("its scores are scaled to other steps, which the kernel does not do".to_owned());
     }
-    let fraction = exponent_bits(k, 1.0 / f64::from(p.scale));
+    let steps = 1.0 / f64::from(p.scale);
+    let (fraction, step) = (exponent_bits(k), step_bits(steps));
     let table = exponentials(parts.table.1.scale, fraction);
     let table = text.constant(&format!("{}_exponentials", y.name), Constant::words(&table));
     let (queries, keys) = (variable(text, parts.queries)?.clone(), variable(text, parts.keys)?.clone());
@@ -374,7 +422,7 @@ fn write_attention(
     let args = [values.read(&packed(whole)), planar.write(&planar.ty.layout)];
     text.call(&format!("{NN}::moves::to_planar"), &whole, &args);
     let scales = pair((q.scale * parts.keys.q.scale / s.scale, p.scale * parts.values.q.scale / out.scale))?;
-    let steps = fixed(1.0 / f64::from(p.scale), fraction)?;
+    let steps = fixed(steps, step)?;
     let (of_queries, of_keys) = (format!("Tokens<{n}, {d}>"), format!("Tokens<{k}, {d}>"));
     for head in 0..h {
         let first = head * d;
@@ -386,9 +434,10 @@ fn write_attention(
             y.part_mut(first, h, &of_queries),
             scales.clone(),
             steps.clone(),
-            format!("({}, {})", p.zero, out.zero),
+            format!("({}, {}, {})", q.zero, parts.keys.q.zero, parts.values.q.zero),
+            format!("({}, {}, {})", s.zero, p.zero, out.zero),
         ];
-        text.call(&format!("{NN}::attention::attention_head"), &[n, k, d, fraction as usize], &args);
+        text.call(&format!("{NN}::attention::attention_head"), &[n, k, d, fraction as usize, step as usize], &args);
     }
     text.close();
     Ok(())
@@ -417,7 +466,8 @@ fn write_mix_ffn(
     let by = h.div_ceil(cx.array.0);
     let fits = mix_ffn_bytes(c, hidden, by) <= cx.lrm_bytes && c % 4 == 0 && hidden % 4 == 0;
     let fused = (inner.scales.1, outer.scales.1, outer.residual, &skip);
-    if let (true, (Some(first), Some(second), Some(residual), Some(skip))) = (fits && conv.zero == 0, fused) {
+    let plain = conv.zero == 0 && inner.is_symmetric() && outer.is_symmetric();
+    if let (true, (Some(first), Some(second), Some(residual), Some(skip))) = (fits && plain, fused) {
         let image = packed([c, h, w]);
         let args = [
             x.read(&image),
@@ -471,7 +521,7 @@ fn write_binary(cx: &Context, text: &mut Text, node: NodeId, [a, b]: [&Operand; 
     let mut args = vec![cx.packed(text, a)?, cx.packed(text, b)?, y.write(&packed(dims))];
     let name = match function {
         Binary::Add | Binary::Sub => {
-            args.push(pair((a.q.scale / q.scale, b.q.scale / q.scale))?);
+            args.push(pair(addable(a.q.scale / q.scale, b.q.scale / q.scale)?)?);
             if function == Binary::Add { "add" } else { "sub" }
         }
         Binary::Mul => {

@@ -51,6 +51,18 @@ impl Constant {
         Constant { elem: Elem::I8, layout: format!("Stream<{outputs}, {k}>"), bytes }
     }
 
+    /// A stream in which behind the weights of an output stands its addend, the four bytes as weights.
+    pub fn stream_with_addends(outputs: usize, k: usize, weights: &[i8], biases: &[i32], addends: &[i32]) -> Self {
+        let room = k.next_multiple_of(4);
+        let mut rows = Vec::with_capacity(outputs * (room + 4));
+        for (row, addend) in weights.chunks(k.max(1)).zip(addends) {
+            rows.extend_from_slice(row);
+            rows.extend(std::iter::repeat_n(0, room - k));
+            rows.extend(addend.to_le_bytes().map(|byte| byte as i8));
+        }
+        Self::stream(outputs, room + 4, &rows, biases)
+    }
+
     /// A list of bytes.
     pub fn bytes(values: &[u8]) -> Self {
         Constant { elem: Elem::I8, layout: format!("Vector<{}>", values.len()), bytes: values.to_vec() }
@@ -91,30 +103,98 @@ pub struct NormParameters {
 
 /// Parameters of `nn::layer_norm`: gamma and beta in steps of the output, beta with its zero point and the half that rounds.
 pub fn layer_norm(gamma: &[f32], beta: &[f32], epsilon: f32, input: f32, output: (f32, i32)) -> NormParameters {
+    let (words, g) = output_steps(gamma, beta, output);
+    let ([e, a], epsilon) = variance_bits(gamma.len(), epsilon, input);
+    NormParameters { words, formats: [g, e, a], epsilon }
+}
+
+/// Gammas and betas in steps of the output, and the fraction bits of the gammas.
+fn output_steps(gamma: &[f32], beta: &[f32], output: (f32, i32)) -> (Vec<i32>, u32) {
     let steps = |v: f32| f64::from(v) / f64::from(output.0);
-    let largest = gamma.iter().map(|&g| steps(g).abs()).fold(0.0, f64::max);
-    let whole_bits = largest.max(1.0).log2().floor() as u32 + 1;
-    let g = 30_u32.saturating_sub(whole_bits).min(24);
-    let fixed = |v: f64, fraction: u32| (v * f64::from(1_u32 << fraction)).round_ties_even() as i32;
+    let g = gamma_bits(gamma.iter().map(|&g| steps(g)));
     let offset = f64::from(output.1) + 0.5;
     let pairs = gamma.iter().zip(beta);
-    let words = pairs.flat_map(|(&gamma, &beta)| [fixed(steps(gamma), g), fixed(steps(beta) + offset, 16)]).collect();
-    // The variance times C * C is at most C * C * 2^14; with its fraction bits and epsilon it has 31 bits.
-    let count = gamma.len() as f64;
+    (pairs.flat_map(|(&gamma, &beta)| [bits(steps(gamma), g), bits(steps(beta) + offset, 16)]).collect(), g)
+}
+
+fn bits(v: f64, fraction: u32) -> i32 {
+    (v * f64::from(1_u32 << fraction)).round_ties_even() as i32
+}
+
+/// Fraction bits that the largest of some factors leaves.
+fn gamma_bits(gamma: impl Iterator<Item = f64>) -> u32 {
+    let largest = gamma.map(f64::abs).fold(0.0, f64::max);
+    30_u32.saturating_sub(largest.max(1.0).log2().floor() as u32 + 1).min(24)
+}
+
+/// Fraction bits of a variance times `C * C` and bits that it drops; epsilon in its units.
+fn variance_bits(channels: usize, epsilon: f32, input: f32) -> ([u32; 2], f64) {
+    // It is at most C * C * 2^14, of steps around a zero point 4 times that; with its fraction bits and epsilon it has 31 bits.
+    let count = channels as f64;
     let added = f64::from(epsilon) * count * count / (f64::from(input) * f64::from(input));
     let room = 30.0 - (count * count * 16384.0 + added).log2();
     let (e, a) = if room >= 0.0 { (room.floor() as u32, 0) } else { (0, (-room).ceil() as u32) };
     let e = e.min(16);
     let unit = 2.0_f64.powi(-(e as i32));
-    let epsilon = (added / f64::from(1_u32 << a)).max(unit);
-    NormParameters { words, formats: [g, e, a], epsilon }
+    ([e, a], (added / f64::from(1_u32 << a)).max(unit))
 }
 
-/// Fraction bits of exponentials: as many as their sum over `keys` and `steps` leave room for.
-pub fn exponent_bits(keys: usize, steps: f64) -> u32 {
-    let sum = 29 - keys.max(1).ilog2();
-    let room = 30 - steps.max(1.0).log2().floor() as u32;
-    sum.min(room).min(22)
+/// Parameters of `nn::layer_norm_twice`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TwiceParameters {
+    /// A gamma and a beta for each channel in turn, of the first norm and then of the second.
+    pub words: Vec<i32>,
+    /// Fraction bits of the second's gamma, of the variance, bits that that drops, fraction bits of the first's gamma, of its result
+    /// and of its squares.
+    pub formats: [u32; 6],
+    /// What is added to the variance of the input, and to the squares.
+    pub epsilons: [f64; 2],
+}
+
+/// Gammas, betas and epsilon of a norm.
+pub type NormOf<'a> = (&'a [f32], &'a [f32], f32);
+
+/// Parameters of a norm of a norm of steps of `input`, to steps of `output`.
+pub fn layer_norm_twice(first: NormOf, second: NormOf, input: f32, output: (f32, i32)) -> TwiceParameters {
+    let ([e, a], epsilon) = variance_bits(first.0.len(), first.2, input);
+    let count = first.0.len() as f64;
+    // The second norm does not see the size of the first, whose unit is the power of two next to its root mean square.
+    let square = |v: &[f32]| v.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>();
+    let mean_square = square(first.0) / count;
+    let unit = if mean_square > 0.0 { 2.0_f64.powi((mean_square.log2() / 2.0).round() as i32) } else { 1.0 };
+    let units = |v: f32| f64::from(v) / unit;
+    let b = gamma_bits(first.0.iter().map(|&g| units(g)));
+    // Normal numbers have the sum of squares C, so that each is below its root, and sums are bounded by Cauchy and Schwarz.
+    let of_gammas = square(first.0).sqrt() / unit;
+    let of_betas = first.1.iter().map(|&v| units(v).abs()).sum::<f64>();
+    let largest = |v: &[f32]| v.iter().map(|&v| units(v).abs()).fold(0.0, f64::max);
+    let sum = count.sqrt() * of_gammas + of_betas;
+    let element = 2.0 * (count.sqrt() * largest(first.0) + largest(first.1));
+    let f = room_bits(sum.max(element)).min(28);
+    let added = count * f64::from(second.2) / (unit * unit);
+    let squares = (count.sqrt() * largest(first.0) + square(first.1).sqrt() / unit).powi(2) + added;
+    let v = room_bits(squares).min(28);
+    let mut words = Vec::with_capacity(4 * first.0.len());
+    words.extend(first.0.iter().zip(first.1).flat_map(|(&g, &beta)| [bits(units(g), b), bits(units(beta), f)]));
+    let (of_second, g) = output_steps(second.0, second.1, output);
+    words.extend(of_second);
+    let added = added.max(2.0_f64.powi(-(v as i32)));
+    TwiceParameters { words, formats: [g, e, a, b, f, v], epsilons: [epsilon, added] }
+}
+
+/// Fraction bits that numbers up to `most` leave of 31, one apart.
+fn room_bits(most: f64) -> u32 {
+    (30.0 - most.max(1.0).log2()).floor().max(0.0) as u32
+}
+
+/// Fraction bits of exponentials: as many as their sum over `keys` leaves room for.
+pub fn exponent_bits(keys: usize) -> u32 {
+    30 - keys.max(1).ilog2()
+}
+
+/// Fraction bits of a number of output steps.
+pub fn step_bits(steps: f64) -> u32 {
+    30_u32.saturating_sub(steps.max(1.0).log2().ceil() as u32)
 }
 
 /// `exp(-d * scale)` for each number of steps, as `nn::tables::exponentials` makes them.
@@ -123,10 +203,12 @@ pub fn exponentials(scale: f32, fraction: u32) -> Vec<i32> {
     (0..256).map(|d| ((-f64::from(d) * f64::from(scale)).exp() * one).round_ties_even() as i32).collect()
 }
 
-/// Biases of 8 bits in steps of a sum, 21 fraction bits, as `nn::tables::addends` makes them.
-pub fn addends(biases: &[i8], ratio: f32) -> Vec<i32> {
+/// Biases, less their zero point, in steps of a sum, 21 fraction bits, as `nn::tables::addends` makes them; with the zero point of
+/// the sum.
+pub fn addends(biases: &[i32], ratio: f32, zero: i32) -> Vec<i32> {
     let one = f64::from(1_u32 << 21);
-    biases.iter().map(|&b| (f64::from(f32::from(b) * ratio) * one).round_ties_even() as i32).collect()
+    let steps = |b: i32| f64::from(b as f32 * ratio) + f64::from(zero);
+    biases.iter().map(|&b| (steps(b) * one).round_ties_even() as i32).collect()
 }
 
 #[cfg(test)]
@@ -148,13 +230,34 @@ mod tests {
     }
 
     #[test]
+    fn addends_stand_behind_weights() {
+        let stream = Constant::stream_with_addends(1, 3, &[1, 2, 3], &[5], &[-2]);
+        assert_eq!(stream.layout, "Stream<1, 8>");
+        assert_eq!(stream.bytes[..4], [5, 0, 0, 0]);
+        assert_eq!((&stream.bytes[16..20], &stream.bytes[32..36]), (&[1, 2, 3, 0][..], &[254, 255, 255, 255][..]));
+        assert_eq!(addends(&[3, -4], 0.5, -1), [1 << 20, -3 << 21]);
+    }
+
+    #[test]
     fn scalars_as_literals() {
         assert_eq!(scale(0.5).unwrap(), "Scale::new(8388608, 24)");
         assert!(scale(256.0).is_err());
         assert_eq!(fixed(1.5, 20).unwrap(), "fx::<20>(1.5)");
         assert!(fixed(600.0, 22).is_err());
-        assert_eq!(exponent_bits(128, 127.0), 22);
-        assert_eq!(exponent_bits(128, 1340.0), 20);
+        assert_eq!((exponent_bits(128), exponent_bits(2047)), (23, 20));
+        assert_eq!((step_bits(127.0), step_bits(1340.0), step_bits(0.5)), (23, 19, 30));
+    }
+
+    #[test]
+    fn a_norm_of_a_norm_fits_its_formats() {
+        let first = ([0.011; 256].as_slice(), [0.003; 256].as_slice(), 1e-5);
+        let n = layer_norm_twice(first, (&[1.0; 256], &[0.0; 256], 1e-6), 0.03, (0.03125, 0));
+        let [g, e, a, b, f, v] = n.formats;
+        // In units of 2^-7 gammas are 1.4, so that sums over channels reach 360 + 98 and squares (22.5 + 6.1)^2.
+        assert_eq!((g, e, a, b, f, v), (24, 0, 1, 24, 21, 20));
+        assert_eq!(n.words.len(), 1024);
+        assert_eq!(n.words[..2], [bits(f64::from(0.011_f32) * 128.0, 24), bits(f64::from(0.003_f32) * 128.0, 21)]);
+        assert!((n.epsilons[1] - 256.0 * 1e-6 * 16384.0).abs() < 1e-5, "{:?}", n.epsilons);
     }
 
     #[test]

@@ -246,7 +246,7 @@ impl Patches {
         let window = &layer.conv.window;
         let side = window.strides[0];
         let plain = window.strides == [side; 2] && window.dilations == [1, 1] && layer.conv.groups == 1;
-        let fits = from.height.is_multiple_of(side) && from.width.is_multiple_of(side) && layer.x.zero == 0;
+        let fits = from.height.is_multiple_of(side) && from.width.is_multiple_of(side);
         if !plain || !fits || side < 2 {
             return None;
         }
@@ -285,7 +285,7 @@ impl Patches {
             y.write(&packed(extents(to))),
             format!("({}, {})", self.pad[0], self.pad[1]),
             scale(layer.scale)?,
-            layer.y.zero.to_string(),
+            format!("({}, {})", layer.x.zero, layer.y.zero),
         ];
         let sizes = [ci, layer.shape[0], h, w, to.height, to.width];
         let generics = [&sizes[..], &[self.side, ty, tx, patch, ty * tx * patch]].concat();

@@ -4,7 +4,6 @@ use crate::emit::calls::Reason;
 use crate::golden;
 use crate::graph::op::{Binary, QParam};
 use crate::graph::{Element, Graph, NodeId, Op, Tensor, ValueId};
-use crate::plan::quantisation;
 use crate::rewrite::pattern::Matcher;
 
 /// Reads constants of a graph.
@@ -111,21 +110,5 @@ impl<'a> Reader<'a> {
             *entry = value as u8;
         }
         Ok((table, q))
-    }
-
-    /// What the result of a norm is quantised to, where it is.
-    pub fn quantised_norm(&self, norm: NodeId) -> Option<QParam> {
-        let mut open = vec![self.m.graph.node(norm).outputs[0]];
-        while let Some(value) = open.pop() {
-            for &reader in self.m.readers(value) {
-                let node = self.m.graph.node(reader);
-                match &node.op {
-                    Op::QuantizeLinear { .. } => return quantisation::of(&self.m, node.outputs[0]),
-                    Op::Reshape { .. } | Op::Transpose { .. } => open.push(node.outputs[0]),
-                    _ => {}
-                }
-            }
-        }
-        None
     }
 }

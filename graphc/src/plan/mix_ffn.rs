@@ -66,7 +66,11 @@ pub(super) fn only_reader(graph: &Graph, grouped: &Grouped, of: usize) -> Option
 
 fn is_depthwise(graph: &Graph, node: NodeId) -> bool {
     let node = graph.node(node);
-    let Op::QLinearConv { conv, .. } = &node.op else { return false };
+    let Op::QLinearConv { conv, x, .. } = &node.op else { return false };
+    // A border of zeros is one of the tensor's only without a zero point.
+    if x.zero != 0 {
+        return false;
+    }
     let channels = node.inputs[0].and_then(|x| graph.value(x).ty.shape.get(1).copied());
     channels == Some(conv.groups) && conv.groups > 1
 }

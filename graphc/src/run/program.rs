@@ -14,7 +14,8 @@ use crate::plan::Plan;
 use crate::run::entry::{Binding, Entry, EntryError, Tensors};
 use crate::run::host::{self, HostError};
 use crate::run::report::{
-    Cycles, Figures, KernelReport, Machine, MemoryKind, OperatorReport, Peak, Placement, RunReport, TensorReport, WallTime,
+    Cycles, Figures, KernelReport, Machine, MemoryKind, OperatorReport, Peak, Placement, RunReport, TensorReport,
+    WallTime,
 };
 use crate::run::texts::Texts;
 

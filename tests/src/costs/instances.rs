@@ -15,7 +15,7 @@ ccl! {
     use ccl_runtime::nn::depthwise::{depthwise, depthwise3};
     use ccl_runtime::nn::elementwise::{add, clip, div, maximum, mul};
     use ccl_runtime::nn::layer_norm::layer_norm;
-    use ccl_runtime::nn::matmul::{dense, dense_bias, dense_bias_residual, matmul, matmul_transposed};
+    use ccl_runtime::nn::matmul::{dense, dense_bias, dense_bias_around, dense_bias_residual, matmul, matmul_transposed};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
     use ccl_runtime::nn::moves::{put, to_packed};
     use ccl_runtime::nn::pointwise::{pointwise, pointwise_per_channel};
@@ -33,6 +33,8 @@ ccl! {
     const DENSE: Kernel = dense::<8192, 64, 64, 32, 32>;
     #[instance(target = QC_U)]
     const DENSE_BIAS: Kernel = dense_bias::<8192, 64, 64, 32, 32>;
+    #[instance(target = QC_U)]
+    const DENSE_AROUND: Kernel = dense_bias_around::<8192, 64, 64, 32, 32, 68>;
     #[instance(target = QC_U)]
     const DENSE_RESIDUAL: Kernel = dense_bias_residual::<8192, 64, 64, 32, 32>;
     #[instance(target = QC_U)]
@@ -194,6 +196,7 @@ fn fused() -> Vec<Case> {
         Argument::Stream { weights, bias: biases(n_outputs) }
     };
     let dense = vec![("w", layer(64, 64)), ("scales", scales([PLAIN, 0.813]))];
+    let around = vec![("w", layer(64, 68)), ("scales", scales([PLAIN, 0.813])), ("zero_point", 3.into())];
     let residual = vec![("residual", scales([0.613, 0.937]))];
     let block = |are_added: bool| {
         let layers =
@@ -220,6 +223,7 @@ fn fused() -> Vec<Case> {
         case(("decode head", &DECODE_HEAD), head, ("joined channel, without MACs", 512, products), 40.0),
         case(("labels of logits x4", &LABELS), vec![], ("label of a channel", 20 * 16, 0), 14.0),
         case(("dense and bias", &DENSE_BIAS), dense.clone(), (OUTPUT, 64, 256), None),
+        case(("dense and bias, zero points", &DENSE_AROUND), around, (OUTPUT, 64, 256), None),
         case(("dense, bias and residual", &DENSE_RESIDUAL), with(dense, residual.clone()), (OUTPUT, 64, 256), None),
         case(("Mix-FFN with residual", &MIX_FFN), block(false), ("pixel of a PE", 1, 0), None),
         case(("Mix-FFN, biases apart", &MIX_FFN), block(true), ("pixel of a PE", 1, 0), None),
@@ -235,7 +239,7 @@ fn windows() -> Vec<Case> {
         // Above 7, since a window's rows and columns come from neighbours: its flows would take three times as long.
         case(
             ("convolution by patches of 4x4", &STEM),
-            with(scaled(PLAIN, 3), vec![("pad", list([1, 1]))]),
+            vec![("scale", scale(PLAIN)), ("zero_points", list([0, 3])), ("pad", list([1, 1]))],
             (OUTPUT, 32, 384),
             None,
         ),

@@ -9,17 +9,30 @@ use crate::value::Scale;
 
 /// QLinearMatMul over channels, and QLinearAdd of an addend for each: 21 fraction bits of steps of the sum.
 fn layer(x: &Array3<i8>, w: &Linear<i8>, n_outputs: usize, scales: (Scale, Scale)) -> Array3<i8> {
+    let plain = Linear { weights: w.weights.clone(), bias: Array1::zeros(w.bias.len()) };
+    layer_around(x, &plain, w.bias.as_slice().expect("one row"), n_outputs, scales, 0)
+}
+
+/// As [`layer`], the addends apart; the product has a zero point.
+fn layer_around(
+    x: &Array3<i8>,
+    w: &Linear<i8>,
+    addends: &[i32],
+    n_outputs: usize,
+    scales: (Scale, Scale),
+    zero_point: i32,
+) -> Array3<i8> {
     let (_, height, width) = x.dim();
     let mut product = Array3::zeros((n_outputs, height, width));
-    let plain = Linear { weights: w.weights.clone(), bias: Array1::zeros(w.bias.len()) };
-    pointwise(x, &plain, &mut product, scales.0, 0);
-    for (mut channel, addend) in product.axis_iter_mut(Axis(0)).zip(&w.bias) {
+    pointwise(x, w, &mut product, scales.0, zero_point);
+    for (mut channel, addend) in product.axis_iter_mut(Axis(0)).zip(addends) {
         // The addend is one step of its own size.
         let size = (f64::from(*addend).abs() / f64::from(1u32 << 21)) as f32;
         let (one, size) = if *addend == 0 { (0, 1.0) } else { (addend.signum() as i8, size) };
         let addends = Array2::from_elem(channel.dim(), one).into_dyn();
         let product = channel.to_owned().into_dyn();
-        let sum = qlinear_add(product.view(), steps(float(scales.1), 0), addends.view(), steps(size, 0), steps(1.0, 0));
+        let of_product = steps(float(scales.1), zero_point);
+        let sum = qlinear_add(product.view(), of_product, addends.view(), steps(size, 0), steps(1.0, 0));
         channel.iter_mut().zip(sum.expect("equal extents")).for_each(|(y, v)| *y = v);
     }
     product
@@ -33,6 +46,22 @@ fn columns(x: &Array2<i8>) -> Array3<i8> {
 /// QLinearMatMul and QLinearAdd.
 pub fn dense_bias(x: &Array2<i8>, w: &Linear<i8>, y: &mut Array2<i8>, scales: (Scale, Scale)) {
     let sum = layer(&columns(x), w, y.dim().1, scales);
+    store(y, sum.index_axis(Axis(2), 0).t().to_owned());
+}
+
+/// QLinearMatMul and QLinearAdd with zero points; the last four weights of an output are its addend.
+pub fn dense_bias_around(
+    x: &Array2<i8>,
+    w: &Linear<i8>,
+    y: &mut Array2<i8>,
+    scales: (Scale, Scale),
+    zero_point: i32,
+) {
+    let (n_inputs, n_weights) = (x.ncols(), w.weights.ncols());
+    let word = |o: usize| i32::from_le_bytes(std::array::from_fn(|i| w.weights[[o, n_weights - 4 + i]] as u8));
+    let addends: Vec<i32> = (0..w.weights.nrows()).map(word).collect();
+    let layer = Linear { weights: w.weights.slice(s![.., ..n_inputs]).to_owned(), bias: w.bias.clone() };
+    let sum = layer_around(&columns(x), &layer, &addends, y.dim().1, scales, zero_point);
     store(y, sum.index_axis(Axis(2), 0).t().to_owned());
 }
 

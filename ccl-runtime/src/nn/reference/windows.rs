@@ -146,7 +146,7 @@ pub fn conv_space_to_depth<const S: usize, const TY: usize, const TX: usize>(
     y: &mut Array3<i8>,
     pad: (i32, i32),
     scale: Scale,
-    zero_point: i32,
+    zero_points: (i32, i32),
 ) {
     let (co, ci) = (y.dim().0, x.dim().0);
     let weights = Array4::from_shape_fn((co, ci, TY * S, TX * S), |(o, c, ky, kx)| {
@@ -155,7 +155,7 @@ pub fn conv_space_to_depth<const S: usize, const TY: usize, const TX: usize>(
     });
     let pad = (pad.0 * S as i32, pad.1 * S as i32);
     let walk = Walk { kernel: [TY * S, TX * S], stride: S, dilation: [1; 2], pad };
-    Conv { walk, weights, bias: w.bias.clone(), groups: 1, scale, zero_points: (0, zero_point) }.run(x, y);
+    Conv { walk, weights, bias: w.bias.clone(), groups: 1, scale, zero_points }.run(x, y);
 }
 
 /// QLinearConv whose windows lie side by side.
