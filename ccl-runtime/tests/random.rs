@@ -14,8 +14,8 @@ fn check(seed: u64, target: &Target) {
     let mut rng = Rng::new(seed);
     // Every other module is a pipelined loop.
     let text = match seed % 4 {
-        1 => random::buffered(&mut rng, target),
-        3 => random::pipelined(&mut rng, target),
+        1 => random::walks::buffered(&mut rng, target),
+        3 => random::walks::pipelined(&mut rng, target),
         _ => random::module(&mut rng, target),
     };
     let m = parse(&text);

@@ -5,16 +5,21 @@ mod support;
 use graphc::emit::{Emission, Emitted, emit};
 use graphc::plan::{kernel, plan};
 use graphc::rewrite;
-use iss::target::QC_U;
+use iss::target::{QC_N, QC_U, Target};
 use support::Net;
-use support::small::{Quantised, encoder_block};
+use support::small::{Quantised, decode_head, encoder_block};
 
 /// The folder of a network. What the front end finds in a text is an error of `emit` already.
 #[track_caller]
 fn emitted(net: &Net) -> Emitted {
+    emitted_for(net, QC_U)
+}
+
+#[track_caller]
+fn emitted_for(net: &Net, target: Target) -> Emitted {
     let (graph, _) = rewrite::all(&net.build()).unwrap();
     let plan = plan(graph, None).unwrap_or_else(|error| panic!("{error}"));
-    emit(&plan, &Emission { target: QC_U }).unwrap_or_else(|errors| panic!("{}", errors[0]))
+    emit(&plan, &Emission { target }).unwrap_or_else(|errors| panic!("{}", errors[0]))
 }
 
 #[track_caller]
@@ -37,6 +42,22 @@ fn an_encoder_block_calls_the_library() {
     assert_eq!(calls("ffn.rs", "mix_ffn::<16, 64, 4, 8, 1, 16, 64>("), 1);
     assert_eq!(calls("labels.rs", "argmax::<5, 4, 8>("), 1);
     assert_eq!(calls("labels.rs", "put::<16, 4, 8, 32, 4, 8, 16>("), 1, "the second half of the channels");
+}
+
+#[test]
+fn a_decode_head_is_one_call() {
+    let net = decode_head(16, 40);
+    let fused = emitted(&net).sources.into_values().collect::<String>();
+    let head = "decode_head::<16, 16, 16, 16, 16, 8, 5, 16, 40, 8, 20, 4, 10, 2, 5, 1, 16, 40, 64, 1, 32, 32, 64, 32>(";
+    assert_eq!(fused.matches(head).count(), 1, "{fused}");
+    assert_eq!(fused.matches("enlarge_argmax::<5, 16, 40, 64, 160, 4, 16, 1, 40>(").count(), 1);
+    assert_eq!(fused.matches("put::<").count(), 0, "nothing is concatenated in on-chip memory");
+    // 10 groups of 4 columns are more than 8 columns of PEs.
+    let separate = emitted_for(&net, QC_N).sources.into_values().collect::<String>();
+    assert_eq!(separate.matches("decode_head::<").count(), 0);
+    assert_eq!(separate.matches("dense_bias::<").count(), 4);
+    assert_eq!(separate.matches("enlarge_linear::<16, 2, 5, 16, 40, 8, 256>(").count(), 1);
+    assert_eq!(separate.matches("put::<").count(), 4);
 }
 
 #[test]

@@ -11,6 +11,8 @@
 //! only what the text alone tells is used: const arguments, scalar arguments, ranges of values, which loop has to be unrolled.
 
 mod acc;
+mod argument;
+mod branch;
 mod budget;
 mod builtin;
 mod call;
@@ -23,6 +25,7 @@ mod geometry;
 mod jump;
 mod landing;
 mod lrm;
+mod method;
 mod neighbour;
 mod pe;
 pub mod program;
@@ -33,7 +36,9 @@ mod stream;
 mod tile;
 mod transfer;
 mod value;
+mod variable;
 mod walk;
+mod walk_loop;
 mod wide;
 
 pub use error::FrontError;

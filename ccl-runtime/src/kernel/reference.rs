@@ -7,10 +7,7 @@
 use std::marker::PhantomData;
 
 /// Functions by their parameters, as a tuple, and result.
-#[diagnostic::on_unimplemented(
-    message = "a reference is a function of at most 32 parameters",
-    label = "this is none"
-)]
+#[diagnostic::on_unimplemented(message = "a reference is a function of at most 32 parameters", label = "this is none")]
 pub trait Function<Params, Result> {
     /// Calls it.
     fn call(self, params: Params) -> Result;

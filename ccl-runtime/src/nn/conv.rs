@@ -162,26 +162,68 @@ ccl! {
     ) {
         assert!(PATCH == CI * S * S && K == TY * TX * PATCH, "K counts the weights of one output");
         let patches = x.space_to_depth::<S>();
-        for t in y.tiles().pipelined(2) {
-            let corner = patches.at(t).tap(-pad.0, -pad.1);
-            let mut window = Lrm::<i8, K>::new();
-            for ty in 0..TY {
-                for tx in 0..TX {
-                    let first = (ty * TX + tx) * PATCH;
-                    let tap = corner.tap(ty as i32, tx as i32);
-                    window[first..first + PATCH] = tap.fetch::<Lrm<i8, PATCH>>().wait();
-                    if zero_points.0 != 0 {
-                        let inside = tap.inside();
-                        for c in first..first + PATCH {
-                            window[c] = select(inside, window[c], splat(zero_points.0 as i8));
+        let reach = max(pad.1, TX as i32 - 1 - pad.1);
+        let whole = HO * S == H && WO * S == W && zero_points.0 == 0;
+        if whole && pad.0 >= 0 && pad.0 < TY as i32 && pad.1 >= 0 && reach <= 4 {
+            // A flow brings each row of patches once, with those beside the tile; the window takes its columns from neighbours.
+            for t in patches.tiles().halo_cols(reach as usize).pipelined(2) {
+                let mut window = Lrm::<i8, K>::new();
+                let own = (pad.0 as usize * TX + pad.1 as usize) * PATCH;
+                window[own..own + PATCH] = t.fetch::<Lrm<i8, PATCH>>().wait();
+                for ty in 0..TY {
+                    let middle = (ty * TX + pad.1 as usize) * PATCH;
+                    let above = max(pad.0 - ty as i32, 0) as usize;
+                    if above > 0 {
+                        // Rows above come from neighbours too, the first ones from a flow of so many rows.
+                        let first = t.tap(-(above as i32), 0).grid(above, COLS).fetch::<Lrm<i8, PATCH>>().wait();
+                        let moved = shift(window.slice::<PATCH>(own), South, above);
+                        window[middle..middle + PATCH] = moved;
+                        if q_row() < above as i32 {
+                            window[middle..middle + PATCH] = first;
+                        }
+                    } else if ty as i32 > pad.0 {
+                        window[middle..middle + PATCH] = t.tap(ty as i32 - pad.0, 0).fetch::<Lrm<i8, PATCH>>().wait();
+                    }
+                }
+                for ty in 0..TY {
+                    let middle = (ty * TX + pad.1 as usize) * PATCH;
+                    for tx in 0..TX {
+                        let first = (ty * TX + tx) * PATCH;
+                        let (east, west) = (max(pad.1 - tx as i32, 0), max(tx as i32 - pad.1, 0));
+                        if east + west > 0 {
+                            let moved = shift(window.slice::<PATCH>(middle), East, east as usize);
+                            window[first..first + PATCH] = shift(&moved, West, west as usize);
                         }
                     }
                 }
+                let mut weights = broadcast(w);
+                for o in (0..CO).step_by(4) {
+                    let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
+                    y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_points.1));
+                }
             }
-            let mut weights = broadcast(w);
-            for o in (0..CO).step_by(4) {
-                let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
-                y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_points.1));
+        } else {
+            for t in y.tiles().pipelined(2) {
+                let corner = patches.at(t).tap(-pad.0, -pad.1);
+                let mut window = Lrm::<i8, K>::new();
+                for ty in 0..TY {
+                    for tx in 0..TX {
+                        let first = (ty * TX + tx) * PATCH;
+                        let tap = corner.tap(ty as i32, tx as i32);
+                        window[first..first + PATCH] = tap.fetch::<Lrm<i8, PATCH>>().wait();
+                        if zero_points.0 != 0 {
+                            let inside = tap.inside();
+                            for c in first..first + PATCH {
+                                window[c] = select(inside, window[c], splat(zero_points.0 as i8));
+                            }
+                        }
+                    }
+                }
+                let mut weights = broadcast(w);
+                for o in (0..CO).step_by(4) {
+                    let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
+                    y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_points.1));
+                }
             }
         }
     }
@@ -218,6 +260,79 @@ ccl! {
             for o in (0..CO).step_by(4) {
                 let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
                 y.at(t).channels(o).store(requantised::<4>(acc, scale, zero_point));
+            }
+        }
+    }
+
+    /// [`conv_patches`] of few outputs: columns come one to a PE, by whole rows of beats, and a PE puts its patch together from neighbours.
+    ///
+    /// # Shapes
+    /// As [`conv_patches`]; `HO` is at most the rows of the array, whose columns are a multiple of `S`; `WV = S * W`; `W` is at most `S` times the columns
+    /// of the array; `CI` and `CO` are multiples of 4.
+    /// # Units
+    /// As [`conv_patches`].
+    /// # Source
+    /// `NUMERICS.md`, QLinearConv.
+    #[kernel(reference = crate::nn::reference::conv_patches_near::<S>)]
+    pub fn conv_patches_near<
+        const CI: usize,
+        const CO: usize,
+        const H: usize,
+        const W: usize,
+        const HO: usize,
+        const WO: usize,
+        const S: usize,
+        const K: usize,
+        const WV: usize,
+    >(
+        x: &Ocm<i8, Packed<CI, H, W>>,
+        w: &Ocm<i8, Stream<CO, K>>,
+        y: &mut Ocm<i8, Packed<CO, HO, WO>>,
+        scale: Scale,
+        zero_point: i32,
+    ) {
+        assert!(K == S * S * CI && HO * S == H && WO * S == W && WV == S * W, "patches lie side by side");
+        assert!(HO <= ROWS && COLS % S == 0 && W <= S * COLS, "the array has a PE for each patch");
+        assert!(CI % 4 == 0 && CO % 4 == 0, "channels come in fours");
+        // Row `r` of this view is rows `r * S..` of the tensor, one after the other.
+        let rows = x.view::<Packed<CI, HO, WV>>();
+        let parts = div_ceil(W, COLS);
+        let mut window = Lrm::<i8, K>::new();
+        let mut out = Lrm::<i8, CO>::new();
+        for t in y.tiles() {
+            let mut a = rows.at(t).grid(HO, COLS).fetch::<Lrm<i8, CI>>().wait();
+            for n in 0..S * parts {
+                // Line `ky` of the patches in part `part` of the columns; PE `part` of each `S` takes the patch.
+                let (ky, part) = (n / parts, n % parts);
+                let after = min(n + 1, S * parts - 1);
+                let next = rows.at(t).grid(HO, COLS).tap(0, (after / parts * W + after % parts * COLS) as i32);
+                let flow = next.fetch::<Lrm<i8, CI>>();
+                for kx in 0..S {
+                    let first = (ky * S + kx) * CI;
+                    let (west, east) = (max(kx as i32 - part as i32, 0), max(part as i32 - kx as i32, 0));
+                    let moved = shift(shift(a.slice::<CI>(0), West, west as usize), East, east as usize);
+                    if (q_col() & (S as i32 - 1)) == part as i32 {
+                        window[first..first + CI] = moved;
+                    }
+                }
+                a[0..CI] = flow.wait();
+            }
+            let mut weights = broadcast(w);
+            for o in 0..CO / 4 {
+                let acc = weights.bias::<4>() + mac(window, weights.take::<4>());
+                out[4 * o..4 * o + 4] = requantised::<4>(acc, scale, zero_point);
+            }
+            for part in 0..parts {
+                // Results of a part side by side.
+                let mut row = Lrm::<i8, CO>::new();
+                let n_patches = min(WO - part * (COLS / S), COLS / S);
+                for i in 0..n_patches {
+                    let moved = shift(out.slice::<CO>(0), West, i * (S - 1) + part);
+                    if q_col() == i as i32 {
+                        row[0..CO] = moved;
+                    }
+                }
+                y.at(t).grid(HO, n_patches).tap(0, (part * (COLS / S)) as i32).store(row);
             }
         }
     }

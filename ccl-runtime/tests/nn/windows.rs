@@ -6,7 +6,7 @@ use ccl_runtime::testing::Bar;
 use crate::support::*;
 
 ccl! {
-    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_space_to_depth};
+    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_patches_near, conv_space_to_depth};
     use ccl_runtime::nn::depthwise::{depthwise, depthwise3};
     use ccl_runtime::nn::pool::{average_pool, global_average_pool, max_pool};
     use ccl_runtime::nn::resize::{enlarge_linear, enlarge_nearest, resize_linear, resize_nearest};
@@ -37,7 +37,17 @@ ccl! {
     #[instance(target = QC_U)]
     const STEM: Kernel = conv_space_to_depth::<3, 6, 140, 132, 35, 33, 4, 2, 2, 48, 192>;
     #[instance(target = QC_N)]
+    const STEM_3X3: Kernel = conv_space_to_depth::<2, 4, 18, 22, 9, 11, 2, 3, 3, 8, 72>;
+    #[instance(target = QC_N)]
+    const STEM_NO_PADDING: Kernel = conv_space_to_depth::<2, 4, 18, 22, 8, 10, 2, 2, 2, 8, 32>;
+    #[instance(target = QC_N)]
     const PATCHES: Kernel = conv_patches::<8, 6, 18, 21, 6, 7, 3, 72>;
+    #[instance(target = QC_N)]
+    const NEAR: Kernel = conv_patches_near::<8, 12, 12, 20, 3, 5, 4, 128, 80>;
+    #[instance(target = QC_U)]
+    const NEAR_8: Kernel = conv_patches_near::<4, 8, 72, 80, 9, 10, 8, 256, 640>;
+    #[instance(target = QC_N)]
+    const NEAR_2: Kernel = conv_patches_near::<4, 4, 2, 14, 1, 7, 2, 16, 28>;
 
     #[instance(target = QC_N)]
     const MAX_POOL: Kernel = max_pool::<5, 17, 19, 9, 10, 3, 3>;
@@ -124,11 +134,15 @@ fn convolutions() {
         }
         let zero = [("zero_point", 5.into())];
         agree(&CONV_TAPS, &[&walk(2, [1, 1], [1, 1])[..], &zero].concat(), INTEGER);
-        for zeros in [[0, 5], [-14, 5]] {
-            let given = [("pad", list([1, 1])), ("scale", scale(ratio)), ("zero_points", list(zeros))];
-            agree(&STEM, &given, INTEGER);
+        for (kernel, pad) in [(&STEM, 1), (&STEM_3X3, 1), (&STEM_NO_PADDING, 0)] {
+            for zeros in [[0, 5], [-14, 5]] {
+                let given = [("pad", list([pad; 2])), ("scale", scale(ratio)), ("zero_points", list(zeros))];
+                agree(kernel, &given, INTEGER);
+            }
         }
-        agree(&PATCHES, &[("scale", scale(ratio)), ("zero_point", (-9).into())], INTEGER);
+        for kernel in [&PATCHES, &NEAR, &NEAR_8, &NEAR_2] {
+            agree(kernel, &[("scale", scale(ratio)), ("zero_point", (-9).into())], INTEGER);
+        }
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "average_pool",
     "conv_gather",
     "conv_patches",
+    "conv_patches_near",
     "conv_space_to_depth",
     "decode_head",
     "dense",
@@ -233,7 +234,7 @@ pub(crate) struct DenseParts {
 
 impl DenseParts {
     /// No zero points, which what is fused with a residual asks for.
-    fn is_symmetric(&self) -> bool {
+    pub fn is_symmetric(&self) -> bool {
         self.around.is_none() && self.zeros == (0, 0, 0)
     }
 }
@@ -284,7 +285,7 @@ pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
         let Op::QLinearBinary { y, .. } = cx.plan.graph.node(*sum).op else {
             return Err("its residual is no quantised sum".to_owned());
         };
-        parts.residual = Some((end.scale / y.scale, skip.q.scale / y.scale));
+        parts.residual = Some(addable(end.scale / y.scale, skip.q.scale / y.scale)?);
         parts.zeros = (end.zero, skip.q.zero, y.zero);
     }
     Ok(parts)
@@ -294,6 +295,15 @@ pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
 pub(crate) fn zero_biases(weights: &[i8], outputs: usize, zero: i32) -> Vec<i32> {
     let k = weights.len() / outputs.max(1);
     weights.chunks(k.max(1)).map(|row| -zero * row.iter().map(|&w| i32::from(w)).sum::<i32>()).collect()
+}
+
+/// The scales of two operands in steps of their sum, whose terms have room in the fixed point of the kernels.
+fn addable(a: f32, b: f32) -> Reason<(f32, f32)> {
+    if a + b < 3.5 {
+        Ok((a, b))
+    } else {
+        Err(format!("its operands have {a} and {b} times the scale of their sum, together expected less than 3.5"))
+    }
 }
 
 pub(crate) fn pair((a, b): (f32, f32)) -> Reason<String> {
@@ -511,7 +521,7 @@ fn write_binary(cx: &Context, text: &mut Text, node: NodeId, [a, b]: [&Operand; 
     let mut args = vec![cx.packed(text, a)?, cx.packed(text, b)?, y.write(&packed(dims))];
     let name = match function {
         Binary::Add | Binary::Sub => {
-            args.push(pair((a.q.scale / q.scale, b.q.scale / q.scale))?);
+            args.push(pair(addable(a.q.scale / q.scale, b.q.scale / q.scale)?)?);
             if function == Binary::Add { "add" } else { "sub" }
         }
         Binary::Mul => {

@@ -121,6 +121,15 @@ fn by_taps(layer: &Layer, room: usize) -> Constant {
     Constant::stream(co, k, &weights, &layer.biases)
 }
 
+/// Whether patches that lie side by side are best put together from neighbours: strided flows of few outputs leave most of the array idle.
+fn is_near(cx: &Context, (stride, ci, co): (usize, usize, usize), from: Image, to: Image) -> bool {
+    let (rows, columns) = cx.array;
+    let fits = to.height <= rows && columns.is_multiple_of(stride) && from.width <= stride * columns;
+    let lrm_bytes = stride * stride * ci + 3 * ci + 3 * co + 256;
+    let is_worth = [4, 8].contains(&stride) && 2 * to.height * to.width <= rows * columns;
+    fits && is_worth && ci.is_multiple_of(4) && co.is_multiple_of(4) && lrm_bytes <= cx.lrm_bytes
+}
+
 /// Writes the call of a convolution.
 pub(crate) fn write(cx: &Context, text: &mut Text, id: NodeId, x: &Operand, y: &Variable) -> Reason {
     let layer = layer(cx, id)?;
@@ -161,6 +170,11 @@ pub(crate) fn write(cx: &Context, text: &mut Text, id: NodeId, x: &Operand, y: &
         let weights = text.constant(&name, by_taps(&layer, ci));
         let args = [&[input, weights, output][..], &scalars[..]].concat();
         let generics = [&sizes[..], &[kh, kh * kw * ci]].concat();
+        if is_near(cx, (kh, ci, co), from, to) {
+            let generics = [&generics[..], &[kh * from.width]].concat();
+            text.call(&format!("{NN}::conv::conv_patches_near"), &generics, &args);
+            return Ok(());
+        }
         text.call(&format!("{NN}::conv::conv_patches"), &generics, &args);
         return Ok(());
     }

@@ -106,7 +106,8 @@ pub(crate) fn write(cx: &Context, text: &mut Text, head: &DecodeHead, y: &Variab
     let levels = head.levels.iter().rev().map(|level| dense_parts(cx, level)).collect::<Reason<Vec<_>>>()?;
     let each = fuse.inputs / 4;
     let even = levels.iter().all(|level| level.outputs == each) && fuse.inputs == 4 * each;
-    let plain = symmetric(&[*all]) && symmetric(head.inputs) && fuse.zero == 0 && classify.zero == 0;
+    let zeros = symmetric(&[*all]) && symmetric(head.inputs) && fuse.zero == 0 && classify.zero == 0;
+    let plain = zeros && levels.iter().all(|level| level.is_symmetric() && level.scales.1.is_some());
     let inputs: [usize; 4] = std::array::from_fn(|i| levels[i].rows.1);
     let sizes = Sizes::of(cx, inputs, [each, fuse.outputs, classify.outputs], (height, width));
     let (Some(sizes), true) = (sizes, even && plain) else { return separately(cx, text, head.parts, y) };

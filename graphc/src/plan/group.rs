@@ -143,9 +143,31 @@ impl<'a> Grouper<'a> {
         for &id in self.m.graph.inputs() {
             let ty = &self.m.graph.value(id).ty;
             let view = View::fresh(id, &ty.shape, channel_axis(&ty.shape));
+            match ty.dtype {
+                DType::F32 => {
+                    self.floats.insert(id, Float::Input);
+                }
+                DType::I8 => self.quantised_input(id, &view),
+                other => {
+                    for &reader in self.m.readers(id) {
+                        let node = self.m.graph.node(reader);
+                        let reason = format!("it reads an input of {other}, and the device takes float32 and int8");
+                        self.errors.push(Ungrouped::new(node, reason));
+                    }
+                    continue;
+                }
+            }
             self.out.views.insert(id, view);
-            self.floats.insert(id, Float::Input);
         }
+    }
+
+    /// An input that the host only lays out.
+    fn quantised_input(&mut self, id: ValueId, view: &View) {
+        let (channels, pixels) = view.extents();
+        let grid = view.as_image().map_or((1, pixels), |image| (image.height, image.width));
+        let (order, q) = (input_order(&self.m, id), self.quantisation(id));
+        self.out.buffers.insert(id, Buffer { root: id, channels, pixels, grid, order, element_bytes: 1, q });
+        self.out.steps.push(Step { kind: Kind::Input { value: id }, nodes: Vec::new(), writes: id, macs: 0 });
     }
 
     /// Whether what a node reads was not made, since something before it is an error.

@@ -190,7 +190,7 @@ impl Row {
             tensor: self.tensor.clone(),
             dtype: self.expected.map(|(dtype, _)| dtype),
             total: self.expected.map_or(0, |(_, total)| total),
-            bar: self.bar.map(|bar| bar.to_string()),
+            bar: self.bar,
             isolated: self.isolated.clone(),
             accumulated: self.accumulated.clone(),
             first: self.first.clone(),

@@ -1,10 +1,12 @@
 //! What a validation found: a row for each tensor of each node, and a summary.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
 
 use crate::graph::DType;
+use crate::validate::bar::Bar;
 
 /// Whether a node is within its bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -67,7 +69,7 @@ pub struct NodeResult {
     /// Its elements.
     pub total: usize,
     /// How far it may be from the reference.
-    pub bar: Option<String>,
+    pub bar: Option<Bar>,
     /// On the reference's inputs.
     pub isolated: Option<Isolated>,
     /// After the whole network.
@@ -97,6 +99,9 @@ pub struct Summary {
     pub quantised_elements: usize,
     /// Those that differ on the reference's inputs.
     pub quantised_mismatches: usize,
+    /// Elements in so many of which one may differ, where the tensors with that bar together have more. A small tensor may have
+    /// one; many of them may not all have one.
+    pub exceeded: Vec<usize>,
     /// Lowest accumulated signal to noise ratio of an output of the network; `None` where all are equal.
     pub output_psnr_db: Option<f64>,
 }
@@ -120,7 +125,8 @@ impl Validation {
     /// A validation of these rows; `outputs` are the tensors that leave the network.
     pub fn new(of: &str, against: &str, outputs: Vec<String>, nodes: Vec<NodeResult>) -> Self {
         let summary = Summary::new(&outputs, &nodes);
-        let status = if summary.passed == summary.nodes { Status::Pass } else { Status::Fail };
+        let passes = summary.passed == summary.nodes && summary.exceeded.is_empty();
+        let status = if passes { Status::Pass } else { Status::Fail };
         Validation { of: of.to_owned(), against: against.to_owned(), summary, status, nodes }
     }
 
@@ -215,6 +221,16 @@ impl Summary {
         let tensors: Vec<&NodeResult> = nodes.iter().filter(|row| seen.insert(&row.tensor)).collect();
         let differ = |row: &NodeResult| row.isolated.as_ref().map_or(0, |c| c.mismatches);
         let quantised = || tensors.iter().filter(|row| row.dtype.is_some_and(DType::is_int8));
+        let mut rates: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        for row in &tensors {
+            if let Some(Bar::Rare { per }) = row.bar {
+                let (total, mismatches) = rates.entry(per).or_default();
+                *total += row.total;
+                *mismatches += differ(row);
+            }
+        }
+        let is_over =
+            |(per, (total, mismatches)): (usize, (usize, usize))| (mismatches > (total / per).max(1)).then_some(per);
         let ends = nodes.iter().filter(|row| outputs.contains(&row.tensor));
         Summary {
             nodes: nodes.len(),
@@ -224,14 +240,18 @@ impl Summary {
             isolated_mismatches: tensors.iter().map(|row| differ(row)).sum(),
             quantised_elements: quantised().map(|row| row.total).sum(),
             quantised_mismatches: quantised().map(|row| differ(row)).sum(),
+            exceeded: rates.into_iter().filter_map(is_over).collect(),
             output_psnr_db: ends.filter_map(|row| row.accumulated.as_ref()?.psnr_db).min_by(f64::total_cmp),
         }
     }
 
     fn text(&self) -> String {
         let psnr = self.output_psnr_db.map_or("equal".to_owned(), |psnr| format!("at least {psnr:.2} dB"));
+        let over =
+            self.exceeded.iter().map(|per| format!("more than 1 in {per} differ over all nodes that may have that\n"));
+        let over: String = over.collect();
         format!(
-            "{} of {} nodes pass, {} equal; {} of {} int8 elements differ in isolation; outputs accumulated: {psnr}\n",
+            "{over}{} of {} nodes pass, {} equal; {} of {} int8 elements differ in isolation; outputs accumulated: {psnr}\n",
             self.passed, self.nodes, self.equal, self.quantised_mismatches, self.quantised_elements
         )
     }

@@ -163,3 +163,45 @@ fn head(q: Quantised, channels: usize, [height, width]: [usize; 2]) -> Net {
         .net
         .output("labels")
 }
+
+/// Four levels of an image of `height` x `width`, each through a dense layer to 16 channels, three of them enlarged, concatenated, fused,
+/// classified, enlarged by 4, labelled.
+pub fn decode_head(height: usize, width: usize) -> Net {
+    let linear = [text("mode", "linear"), text("coordinate_transformation_mode", "half_pixel")];
+    let mut q = Quantised::image(4, height, width);
+    for by in [1, 2, 4, 8] {
+        let (h, w) = (height / by, width / by);
+        let [level, rows, tokens, dense, columns, map, big] =
+            ["level", "rows", "tokens", "dense", "columns", "map", "big"].map(|name| format!("{name}{by}"));
+        q = q
+            .layer("x", &level, [16, 4, by, by], &[ints("strides", &[by as i64; 2])])
+            .reshape(&level, &rows, &[1, 16, (h * w) as i64])
+            .transpose(&rows, &tokens, &[0, 2, 1])
+            .dense(&tokens, &dense, [16, 16])
+            .transpose(&dense, &columns, &[0, 2, 1])
+            .reshape(&columns, &map, &[1, 16, h as i64, w as i64]);
+        if by > 1 {
+            let sizes = format!("{big}.sizes");
+            let to = [1, 16, height as i64, width as i64];
+            q = q.with(|net| net.constant(&sizes, super::list(&to))).node(
+                "Resize",
+                &[&map, "", "", &sizes],
+                &big,
+                &linear,
+            );
+        }
+    }
+    let joined = ["s", "z", "big8", "s", "z", "big4", "s", "z", "big2", "s", "z", "map1", "s", "z"];
+    let to = [1, 5, 4 * height as i64, 4 * width as i64];
+    q.node("com.microsoft.QLinearConcat", &joined, "all", &[int("axis", 1)])
+        .layer("all", "fused", [8, 64, 1, 1], &[])
+        .node("DequantizeLinear", &["fused", "s", "z"], "fused.float", &[])
+        .node("com.microsoft.Gelu", &["fused.float"], "gate.float", &[])
+        .node("QuantizeLinear", &["gate.float", "s", "z"], "gate", &[])
+        .layer("gate", "classes", [5, 8, 1, 1], &[])
+        .with(|net| net.constant("sizes", super::list(&to)))
+        .node("Resize", &["classes", "", "", "sizes"], "logits", &linear)
+        .node("ArgMax", &["logits"], "labels", &[int("axis", 1)])
+        .net
+        .output("labels")
+}

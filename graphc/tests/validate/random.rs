@@ -18,8 +18,11 @@ pub struct Case {
     pub inputs: HashMap<String, Tensor>,
 }
 
+/// An operator, and what makes a network of it.
+type Operator = (&'static str, fn(Draw) -> Draw);
+
 /// The operators, in the order in which seeds take them.
-pub const OPERATORS: &[(&str, fn(Draw) -> Draw)] = &[
+pub const OPERATORS: &[Operator] = &[
     ("QLinearConv", conv),
     ("QLinearMatMul", matmul),
     ("QLinearAdd", |d| binary(d, "com.microsoft.QLinearAdd")),
@@ -60,7 +63,7 @@ impl Draw {
     fn new(seed: u64) -> Self {
         let mut random = Lcg(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1);
         random.next();
-        let dtype = if random.next() % 2 == 0 { DType::I8 } else { DType::U8 };
+        let dtype = if random.next().is_multiple_of(2) { DType::I8 } else { DType::U8 };
         Draw { net: Net::new(17), inputs: HashMap::new(), random, dtype }
     }
 

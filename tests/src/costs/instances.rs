@@ -10,12 +10,12 @@ use super::Case;
 ccl! {
     use ccl_runtime::nn::argmax::{argmax, enlarge_argmax};
     use ccl_runtime::nn::attention::attention_head;
-    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_space_to_depth};
+    use ccl_runtime::nn::conv::{conv_by_taps, conv_gather, conv_patches, conv_patches_near, conv_space_to_depth};
     use ccl_runtime::nn::decode_head::decode_head;
     use ccl_runtime::nn::depthwise::{depthwise, depthwise3};
     use ccl_runtime::nn::elementwise::{add, clip, div, maximum, mul};
     use ccl_runtime::nn::layer_norm::layer_norm;
-    use ccl_runtime::nn::matmul::{dense, dense_bias, dense_bias_residual, matmul, matmul_transposed};
+    use ccl_runtime::nn::matmul::{dense, dense_bias, dense_bias_around, dense_bias_residual, matmul, matmul_transposed};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
     use ccl_runtime::nn::moves::{put, to_packed};
     use ccl_runtime::nn::pointwise::{pointwise, pointwise_per_channel};
@@ -34,6 +34,8 @@ ccl! {
     #[instance(target = QC_U)]
     const DENSE_BIAS: Kernel = dense_bias::<8192, 64, 64, 32, 32>;
     #[instance(target = QC_U)]
+    const DENSE_AROUND: Kernel = dense_bias_around::<8192, 64, 64, 32, 32, 68>;
+    #[instance(target = QC_U)]
     const DENSE_RESIDUAL: Kernel = dense_bias_residual::<8192, 64, 64, 32, 32>;
     #[instance(target = QC_U)]
     const MIX_FFN: Kernel = mix_ffn::<32, 128, 64, 128, 2, 64, 256>;
@@ -47,6 +49,8 @@ ccl! {
     const STEM: Kernel = conv_space_to_depth::<3, 32, 256, 512, 64, 128, 4, 2, 2, 48, 192>;
     #[instance(target = QC_U)]
     const PATCHES: Kernel = conv_patches::<32, 64, 128, 256, 64, 128, 2, 128>;
+    #[instance(target = QC_U)]
+    const PATCHES_NEAR: Kernel = conv_patches_near::<32, 32, 64, 128, 8, 16, 8, 2048, 1024>;
     #[instance(target = QC_U)]
     const GATHERED: Kernel = conv_gather::<32, 64, 64, 128, 64, 128, 3, 3, 1, 32, 288>;
     #[instance(target = QC_U)]
@@ -192,6 +196,7 @@ fn fused() -> Vec<Case> {
         Argument::Stream { weights, bias: biases(n_outputs) }
     };
     let dense = vec![("w", layer(64, 64)), ("scales", scales([PLAIN, 0.813]))];
+    let around = vec![("w", layer(64, 68)), ("scales", scales([PLAIN, 0.813])), ("zero_point", 3.into())];
     let residual = vec![("residual", scales([0.613, 0.937]))];
     let block = |are_added: bool| {
         let layers =
@@ -218,6 +223,7 @@ fn fused() -> Vec<Case> {
         case(("decode head", &DECODE_HEAD), head, ("channel of the concatenation, without MACs", 512, products), 40.0),
         case(("labels of logits x4", &LABELS), vec![], ("label of a channel", 20 * 16, 0), 14.0),
         case(("dense and bias", &DENSE_BIAS), dense.clone(), (OUTPUT, 64, 256), None),
+        case(("dense and bias, zero points", &DENSE_AROUND), around, (OUTPUT, 64, 256), None),
         case(("dense, bias and residual", &DENSE_RESIDUAL), with(dense, residual.clone()), (OUTPUT, 64, 256), None),
         case(("Mix-FFN with residual", &MIX_FFN), block(false), ("pixel of a PE", 1, 0), None),
         case(("Mix-FFN, biases apart", &MIX_FFN), block(true), ("pixel of a PE", 1, 0), None),
@@ -237,6 +243,12 @@ fn windows() -> Vec<Case> {
             7.0,
         ),
         case(("convolution without overlap", &PATCHES), scaled(PLAIN, 3), (OUTPUT, 64, 512), 7.0),
+        case(
+            ("convolution of few patches", &PATCHES_NEAR),
+            scaled(PLAIN, 3),
+            ("word of input", 256 / 8, 4096 / 8),
+            64.0,
+        ),
         case(
             ("convolution 3x3", &GATHERED),
             with(walk(1, 1), vec![("zero_points", list([0, 3]))]),

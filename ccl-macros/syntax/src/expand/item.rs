@@ -173,7 +173,7 @@ impl Cx<'_> {
         let args = self.generic_params_as_args(function);
         let values = function.params.iter().map(|param| self.ident(&param.name.name));
         quote_spanned! { span =>
-            #docs #inline #[allow(dead_code, reason = "instances call what it calls")]
+            #docs #inline #[allow(clippy::all, dead_code, unused_qualifications, reason = "instances call what it calls")]
             #vis fn #name #generics #params { #own::__body #args ( #(#values),* ) }
             #linked
             impl #own {

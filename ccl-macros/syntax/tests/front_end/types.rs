@@ -192,12 +192,7 @@ const RULES: &[(Code, &str, &str, &str)] = &[
         "for t in x.tiles().pipelined(2) { kept = t; }\nprobe!(kept.x());",
         "for t in x.tiles().pipelined(2) { let kept = t; probe!(kept.x()); }",
     ),
-    (
-        Code::FractionBits,
-        "a: Q<i32>",
-        "let b: Q<Fx<32>> = fx_raw::<16>(a);",
-        "let b: Q<Fx<16>> = fx_raw::<16>(a);",
-    ),
+    (Code::FractionBits, "a: Q<i32>", "let b: Q<Fx<32>> = fx_raw::<16>(a);", "let b: Q<Fx<16>> = fx_raw::<16>(a);"),
     (Code::FractionBits, "a: i32", "let b = fx::<40>(0.5);", "let b = fx::<31>(0.5);"),
     (
         Code::FractionBits,
@@ -261,8 +256,7 @@ fn an_output_that_nothing_writes_is_an_error() {
              fn fill(y: {tensor}) {{ for t in y.tiles() {{ put(t); }} }}\nfn put(t: Tile) {{ t.store(splat(1)); }}\n"
         );
         let found: Vec<String> = check(&text).0.iter().map(|diag| format!("{} {}", diag.code, diag.message)).collect();
-        let wanted: &[&str] =
-            if *is_written { &[] } else { &["C0507 `y` is taken as `&mut`, and nothing writes it"] };
+        let wanted: &[&str] = if *is_written { &[] } else { &["C0507 `y` is taken as `&mut`, and nothing writes it"] };
         assert_eq!(found, wanted, "{body}");
     }
 }

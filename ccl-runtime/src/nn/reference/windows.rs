@@ -165,6 +165,17 @@ pub fn conv_patches<const S: usize>(x: &Array3<i8>, w: &Linear<i8>, y: &mut Arra
     Conv { walk, weights, bias: w.bias.clone(), groups: 1, scale, zero_points: (0, zero_point) }.run(x, y);
 }
 
+/// [`conv_patches`].
+pub fn conv_patches_near<const S: usize>(
+    x: &Array3<i8>,
+    w: &Linear<i8>,
+    y: &mut Array3<i8>,
+    scale: Scale,
+    zero_point: i32,
+) {
+    conv_patches::<S>(x, w, y, scale, zero_point);
+}
+
 fn pool<const KH: usize, const KW: usize>(x: &Array3<i8>, y: &Array3<i8>, stride: usize, pad: (i32, i32)) -> Pool {
     let walk = Walk { kernel: [KH, KW], stride, dilation: [1; 2], pad };
     Pool {

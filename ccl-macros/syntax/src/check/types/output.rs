@@ -84,7 +84,8 @@ impl<'a> Checker<'a, '_> {
                 found |= matches!(&root(recv).kind, ExprKind::Path(path) if matches!(self.names.of(path), Some(Def::Local(_))));
             }
             ExprKind::Call { args, .. } => {
-                let is_tile = |arg: &Expr| matches!(self.types.get(&arg.id.0).map(Type::behind_refs), Some(Type::Tile(_)));
+                let is_tile =
+                    |arg: &Expr| matches!(self.types.get(&arg.id.0).map(Type::behind_refs), Some(Type::Tile(_)));
                 found |= args.iter().any(is_tile);
             }
             _ => {}
@@ -130,10 +131,13 @@ impl<'a> Checker<'a, '_> {
             return;
         }
         let plural = if n == 1 { "" } else { "s" };
-        let message = format!("`store` of {n} channel{plural} where the walk goes on by {}: the others are never written", chunk.n);
-        let diag = Diag::new(Code::PartOfChunk, arg.span, message)
-            .note_at(chunk.span, "the chunks")
-            .help(format!("store the whole chunk, walk by `chunks::<{n}>()`, or name the channel: `.channels(c).store(..)`"));
+        let message = format!(
+            "`store` of {n} channel{plural} where the walk goes on by {}: the others are never written",
+            chunk.n
+        );
+        let diag = Diag::new(Code::PartOfChunk, arg.span, message).note_at(chunk.span, "the chunks").help(format!(
+            "store the whole chunk, walk by `chunks::<{n}>()`, or name the channel: `.channels(c).store(..)`"
+        ));
         self.diags.push(diag);
     }
 }
