@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
@@ -58,6 +59,7 @@ pub struct Build {
 
 impl Run {
     pub fn run(self) -> anyhow::Result<Exit> {
+        let start = Instant::now();
         let graph = self.source.graph()?;
         let mut inputs = HashMap::new();
         for (name, file) in &self.inputs {
@@ -68,6 +70,7 @@ impl Run {
             .with_context(|| format!("cannot make `{}`", self.output_dir.display()))?;
         let (graph, _) = rewrite::all(&graph)?;
         let Some(program) = self.build.program(graph)? else { return Ok(Exit::Refused) };
+        let program = program.with_compile_s(start.elapsed().as_secs_f64());
         let bar = progress::bar(program.emitted().manifest.kernels.len());
         let options = Options { timeline: self.show.timeline_events(), ..Options::default() };
         let outcome = program.run(&inputs, &options, |progress| progress::show(&bar, &progress))?;

@@ -61,6 +61,8 @@ pub struct Program {
     target: Target,
     edits: EditsByKernel,
     entries: Vec<(Composed, Entry)>,
+    /// Seconds from the model to the program, where somebody has measured them.
+    compile_s: Option<f64>,
 }
 
 /// What a run gave.
@@ -92,13 +94,20 @@ impl Program {
             let entry = Entry::compile(&texts, &composed.entry.name, bindings, target)?;
             entries.push((composed, entry));
         }
-        Ok(Self { plan, emitted, target: target.clone(), edits: EditsByKernel::new(), entries })
+        Ok(Self { plan, emitted, target: target.clone(), edits: EditsByKernel::new(), entries, compile_s: None })
     }
 
     /// With hand edits, for the report.
     #[must_use]
     pub fn with_edits(mut self, edits: EditsByKernel) -> Self {
         self.edits = edits;
+        self
+    }
+
+    /// With the seconds that it took from the file of the model to the program; else the report counts from the texts on.
+    #[must_use]
+    pub fn with_compile_s(mut self, seconds: f64) -> Self {
+        self.compile_s = Some(seconds);
         self
     }
 
@@ -163,7 +172,7 @@ impl Program {
             })
             .collect();
         let wall_s = WallTime {
-            compile: self.entries.iter().map(|(_, entry)| entry.compile_s).sum(),
+            compile: self.compile_s.unwrap_or_else(|| self.entries.iter().map(|(_, entry)| entry.compile_s).sum()),
             simulate: simulated.values().sum(),
         };
         let figures = self.whole(profiles, &machine, wall_s);
