@@ -143,3 +143,26 @@ fn groups_are_all_kernels_in_their_order() {
         "line 2: `lonely` has no kernels, expected the name of an entry point and of its kernels"
     );
 }
+
+#[test]
+fn tensors_in_one_buffer_live_one_after_the_other() {
+    let net = encoder_block(16, 2, 4, 8);
+    let (graph, _) = rewrite::all(&net.build()).unwrap();
+    let plan = plan(graph, None).unwrap();
+    let emitted = emit(&plan, &Emission { target: QC_U }).unwrap_or_else(|errors| panic!("{}", errors[0]));
+    let composed = graphc::compose::compose(&emitted.manifest, &Composition::default(), "QC_U").unwrap();
+    assert_eq!(composed.len(), 1);
+    let slots = &composed[0].slots;
+    // The input's buffer is free again when the second kernel writes.
+    assert!(slots.iter().any(|slot| slot.tensors.len() > 1), "{slots:?}");
+    for slot in slots {
+        for (i, a) in slot.tensors.iter().enumerate() {
+            assert!(a.bytes <= slot.bytes);
+            assert!(slot.tensors[..i].iter().all(|b| a.last < b.first || b.last < a.first), "{slot:?}");
+        }
+    }
+    let text = &composed[0].source;
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("`{part}` is not in\n{text}"));
+    assert!(at("let ffn_constants = prefetch(") < at("attention("), "constants come under the kernel before");
+    assert!(at("let ffn_constants = prefetch(") < at("ffn_constants.wait()"));
+}

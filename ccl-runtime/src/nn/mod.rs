@@ -57,12 +57,16 @@ pub fn sources() -> Vec<&'static Source> {
         conv::conv_patches::source(),
         matmul::dense::source(),
         mix_ffn::mix_ffn::source(),
+        decode_head::decode_head::source(),
         softmax::softmax_by_table::source(),
         layer_norm::layer_norm::source(),
         pool::max_pool::source(),
         argmax::argmax::source(),
         attention::attention_head::source(),
         stub::slots::post_projection::source(),
+        stub::kernels::attention_by_slot::source(),
+        stub::online::online_softmax::source(),
+        stub::cost_only::head_cost_only::source(),
         resize::enlarge_linear::source(),
         moves::put::source(),
     ]
@@ -78,4 +82,27 @@ pub fn library() -> Library {
         library.add_source(source).unwrap_or_else(|error| panic!("{error}"));
     }
     library
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::path::Path;
+
+    #[test]
+    fn every_block_is_in_the_library() {
+        let nn = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/nn");
+        let mut modules = HashSet::new();
+        for (folder, path) in [(nn.clone(), "ccl_runtime::nn"), (nn.join("stub"), "ccl_runtime::nn::stub")] {
+            for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                let is_text = entry.extension().is_some_and(|extension| extension == "rs");
+                if is_text && std::fs::read_to_string(&entry).unwrap().lines().any(|line| line == "ccl! {") {
+                    modules.insert(format!("{path}::{}", entry.file_stem().unwrap().to_str().unwrap()));
+                }
+            }
+        }
+        let listed: HashSet<String> = super::sources().iter().map(|s| s.module_path().to_owned()).collect();
+        assert_eq!(listed, modules);
+        super::library();
+    }
 }
