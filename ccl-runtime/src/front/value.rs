@@ -295,7 +295,6 @@ impl Val {
 
 /// What comes after a statement.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one at a time, and seldom a value")]
 pub(super) enum Next {
     Goes,
     /// A variable of the IR says whether the trip goes on.
