@@ -30,6 +30,7 @@ impl Cx<'_> {
             #[doc(hidden)]
             mod #outer {
                 pub mod #inner {
+                    #[doc(hidden)]
                     #[allow(non_camel_case_types, dead_code, unreachable_pub, missing_docs, missing_debug_implementations,
                         reason = "it stands for a function")]
                     pub enum #name {}
