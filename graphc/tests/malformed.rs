@@ -180,7 +180,7 @@ fn memory_of_a_run_is_bounded() {
     let error = run(&graph, &inputs, Keep::All).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "node `Neg:x4`: with its results 5368709124 bytes would be alive at once, and at most 4294967296 may be"
+        "node `Neg:x3`: with its results 4294967300 bytes would be alive at once, and at most 4294967296 may be"
     );
 }
 

@@ -90,7 +90,7 @@ impl<'p> Cx<'p> {
         let (next, val) = self.block(&function.body)?;
         self.around.pop();
         match next {
-            Next::Return(val) => Ok(val),
+            Next::Return(val) => Ok(*val),
             Next::Goes => Ok(val),
             Next::Maybe => self.read(&result),
             other => {
@@ -143,7 +143,7 @@ impl<'p> Cx<'p> {
                 }
                 return Ok(true);
             }
-            Next::Return(val) => val,
+            Next::Return(val) => *val,
         };
         let mine: Vec<Around> = self.around.iter().filter(|around| around.depth == depth).cloned().collect();
         let unknown: Vec<LoopKey> = mine.iter().filter(|around| around.goes.is_none()).map(|a| a.key).collect();
@@ -202,7 +202,7 @@ impl<'p> Cx<'p> {
                         "assign a `let mut` in the block",
                     );
                 }
-                self.jump(Next::Return(val))?;
+                self.jump(Next::Return(Box::new(val)))?;
             }
             _ => {
                 self.jump(next)?;

@@ -149,7 +149,7 @@ impl<'p> Cx<'p> {
                     Some(value) => self.expr(value)?,
                     None => Val::UNIT,
                 };
-                return Ok(Next::Return(val));
+                return Ok(Next::Return(Box::new(val)));
             }
             StmtKind::Break => return Ok(Next::Break),
             StmtKind::Continue => return Ok(Next::Continue),

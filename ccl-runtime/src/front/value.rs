@@ -302,5 +302,5 @@ pub(super) enum Next {
     Maybe,
     Break,
     Continue,
-    Return(Val),
+    Return(Box<Val>),
 }

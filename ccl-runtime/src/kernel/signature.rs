@@ -154,7 +154,10 @@ mod tests {
 
     #[test]
     fn a_line_a_parameter() {
-        assert_eq!(BASE.to_string(), "fn base<const C: usize>(\n    x: &Ocm<i8, Packed<C, 8, 8>>,\n    s: Scale,\n) -> ()");
+        assert_eq!(
+            BASE.to_string(),
+            "fn base<const C: usize>(\n    x: &Ocm<i8, Packed<C, 8, 8>>,\n    s: Scale,\n) -> ()"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use graphc::edits::Edits;
 use graphc::emit::package::Runtime;
-use graphc::emit::{Emission, Emitted, emit};
+use graphc::emit::{Emission, Emitted, emit, package};
 use graphc::graph::Tensor;
 use graphc::plan::kernel;
 use graphc::{plan, rewrite};
@@ -141,7 +141,7 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>, emitted: &Emitted) ->
     Ok(())
 }
 
-/// Kernels that the folder's manifest names and this run does not write. A manifest that cannot be read names none.
+/// Kernels that the folder's manifest names and this run does not write, and their snapshots. A manifest that cannot be read names none.
 fn stale(folder: &Path, emitted: &Emitted) -> Vec<PathBuf> {
     let text = std::fs::read(folder.join("manifest.json")).unwrap_or_default();
     let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
@@ -150,7 +150,12 @@ fn stale(folder: &Path, emitted: &Emitted) -> Vec<PathBuf> {
     let is_kernel =
         |name: &&str| name.ends_with(".rs") && Path::new(name).components().count() == 1 && !name.contains("..");
     let left = named.filter(is_kernel).filter(|name| !emitted.sources.contains_key(*name));
-    left.map(|name| folder.join("kernels").join(name)).filter(|path| path.is_file()).collect()
+    let paths = left.flat_map(|file| {
+        let name = file.trim_end_matches(".rs");
+        let snapshots = ["cost", "signature", "source"].map(|what| package::snapshot_path(&format!("{name}_{what}")));
+        std::iter::once(format!("kernels/{file}")).chain(snapshots)
+    });
+    paths.map(|path| folder.join(path)).filter(|path| path.is_file()).collect()
 }
 
 fn report(emitted: &Emitted) -> anyhow::Result<()> {

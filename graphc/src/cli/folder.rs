@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ccl_runtime::kernel::{Arguments, Param, ParamType};
-use ccl_runtime::testing::check::Subject;
 use ccl_runtime::testing::Cost;
+use ccl_runtime::testing::check::Subject;
 use graphc::edits::Signature;
 use graphc::emit::Emitted;
 use graphc::emit::golden::Golden;
@@ -75,7 +75,8 @@ fn cost(
         };
         arguments.set(name, ty.argument(bytes).with_context(|| format!("kernel `{}`, `{name}`", kernel.name))?);
     }
-    let cost = instance.simulate(&mut arguments).map_err(|error| anyhow::anyhow!("kernel `{}`: {error}", kernel.name))?;
+    let cost =
+        instance.simulate(&mut arguments).map_err(|error| anyhow::anyhow!("kernel `{}`: {error}", kernel.name))?;
     Ok(Cost { kernel: kernel.name.to_ascii_uppercase(), ..cost })
 }
 

@@ -87,7 +87,8 @@ fn quoted(text: &str) -> String {
 
 fn root(manifest: &Manifest) -> String {
     let network = manifest.network.replace(['`', '\n', '\r'], "_");
-    let mut out = format!("//! Kernels of the network `{network}` for {}, made by `graphc compile`.\n", manifest.target);
+    let mut out =
+        format!("//! Kernels of the network `{network}` for {}, made by `graphc compile`.\n", manifest.target);
     out += "//!\n//! `cargo test` compares them with golden tensors; `graphc fork` makes one yours.\n";
     for kernel in &manifest.kernels {
         let _ = write!(out, "\n#[path = \"../kernels/{}\"]\npub mod {};\n", kernel.file, kernel.name);
@@ -125,7 +126,8 @@ fn test(krate: &str, kernel: &Kernel, golden: &Golden) -> String {
     let mut out = format!("\n#[test]\nfn {name}() {{\n    use {krate}::{name}::{{{}, {name}}};\n", instance(name));
     let _ = writeln!(out, "    let cost = Check::new(&{})", instance(name));
     let input = |out: &mut String, b: &Boundary| {
-        let _ = writeln!(out, "        .with_bytes(\"{}\", &GOLDEN[{}])", b.parameter, golden.range(&b.tensor, b.bytes));
+        let _ =
+            writeln!(out, "        .with_bytes(\"{}\", &GOLDEN[{}])", b.parameter, golden.range(&b.tensor, b.bytes));
     };
     kernel.inputs.iter().for_each(|b| input(&mut out, b));
     for Constant { parameter, offset, bytes, .. } in &kernel.constants {

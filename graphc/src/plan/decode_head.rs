@@ -70,7 +70,7 @@ fn head(graph: &Graph, grouped: &Grouped, at: usize) -> Option<(Step, Vec<usize>
         return None;
     }
     members.extend([fuse, gate, classify]);
-    let levels: [Dense; 4] = levels.try_into().ok()?;
+    let levels: Box<[Dense; 4]> = levels.into_boxed_slice().try_into().ok()?;
     let kind = |parts| Kind::DecodeHead {
         levels,
         concat: *concat,

@@ -126,7 +126,7 @@ pub enum Kind {
     /// Four dense layers, of which three are enlarged, concatenated, a convolution of single pixels, a table, another such convolution.
     DecodeHead {
         /// The dense layers, in the order of their channels: enlarged by 8, by 4, by 2, not at all.
-        levels: [Dense; 4],
+        levels: Box<[Dense; 4]>,
         /// The concatenation.
         concat: NodeId,
         /// What the elements stand for that it joins.

@@ -228,11 +228,7 @@ fn every_node_of_a_block_is_shown_by_the_simulator() {
     let steps = Stepwise::compile(&graph, &QC_U).unwrap_or_else(|error| panic!("{error}"));
     let simulated = steps.run(&graph, &block.inputs).unwrap();
     let validation = compare(&graph, &nodes, &simulated, &golden);
-    // FIXME: a norm that reads a norm takes its result in int8, so that a fifth of its elements are off by 1; planning notes it.
-    let is_norm_of_norm = |name: &str| name.contains("block/norm_before/Norm_output_0");
-    let failing: BTreeSet<&str> =
-        validation.nodes.iter().filter(|row| row.status == Status::Fail).map(|row| row.name.as_str()).collect();
-    assert!(failing.len() == 2 && failing.iter().all(|name| is_norm_of_norm(name)), "{}", validation.text(30));
+    assert_eq!(validation.status, Status::Pass, "{}", validation.text(30));
     let rows: BTreeSet<&str> = validation.nodes.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(rows.len(), nodes.len(), "no node is skipped");
     let softmax = validation.nodes.iter().find(|row| row.op == "Softmax").unwrap();

@@ -20,7 +20,7 @@ ccl! {
     #[kernel]
     #[no_reference("by hand")]
     #[overrides(crate::generated::block4)]
-    pub fn block4<const C: usize>(_x: &Ocm<i8, Packed<C, 8, 8>>) {}
+    pub fn by_hand<const C: usize>(_x: &Ocm<i8, Packed<C, 8, 8>>) {}
 }
 
 fn main() {}

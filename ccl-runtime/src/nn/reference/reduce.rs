@@ -62,7 +62,6 @@ pub fn layer_norm<const G: usize, const E: usize, const A: usize>(
 }
 
 /// LayerNormalization of a LayerNormalization in float, and QuantizeLinear.
-#[expect(clippy::too_many_arguments, reason = "formats of the kernel")]
 pub fn layer_norm_twice<
     const G: usize,
     const E: usize,
