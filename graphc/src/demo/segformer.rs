@@ -23,9 +23,14 @@ pub struct Variant {
 }
 
 /// The networks, in the order of the table.
-pub const VARIANTS: [Variant; 2] = [
+pub const VARIANTS: [Variant; 3] = [
     Variant { name: "city19", network: "segformer_b0_city19_256x512_labels_int8_qop.onnx", classes: "city19" },
     Variant { name: "scene150", network: "segformer_b0_scene150_256x512_labels_int8_qop.onnx", classes: "scene150" },
+    Variant {
+        name: "city19_asymmetric",
+        network: "segformer_b0_city19_256x512_labels_int8asym_qop.onnx",
+        classes: "city19",
+    },
 ];
 
 /// Stored labels of a frame.
