@@ -14,11 +14,11 @@ fn fault(body: &str) -> String {
 #[track_caller]
 fn fault_within(body: &str, limits: Limits) -> String {
     let text = format!(
-        "ccl! {{\n#[kernel]\n#[no_reference(\"a test\")]\npub fn k<const N: usize>(x: &Ocm<i8, Planar<1, 3, 4>>, y: &mut Ocm<i8, Planar<1, 3, 4>>) {{\n{body}\n}}\n}}\n"
+        "ccl! {{\n#[kernel]\n#[no_reference(\"a test\")]\npub fn k<const N: usize>(x: &Ocm<i8, Planar<1, 3, 4>>, _y: &mut Ocm<i8, Planar<1, 3, 4>>) {{\n{body}\n}}\n}}\n"
     );
     let library = library(&[("t", &text)]);
     let host = HostTensor::from_fn(ElemType::I8, &[1, 3, 4], |i| i as i64);
-    let mut args = Arguments::new().with("x", host.clone()).with("y", host);
+    let mut args = Arguments::new().with("x", host.clone()).with("_y", host);
     let error = run_within(&library, "k", &[7], &mut args, limits).expect_err("the kernel is wrong").to_string();
     error.strip_prefix("kernel `k`, ").expect("the error names the kernel").to_owned()
 }
