@@ -12,6 +12,8 @@ pub mod import;
 
 pub mod golden;
 
+pub mod quantize;
+
 pub mod rewrite;
 
 pub mod attention;
@@ -36,6 +38,10 @@ pub mod check;
 
 pub mod files;
 
+pub mod names;
+
 pub mod npy;
+
+pub mod npz;
 
 pub mod validate;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, ensure};
-use graphc::graph::{DType, Graph, Tensor};
+use anyhow::Context;
+use graphc::graph::{Graph, Tensor};
 use graphc::npy;
-use graphc::picture::{Frame, MAX_EXTENT};
+use graphc::picture::{Frame, MAX_EXTENT, picture_extents};
 
 /// The input `name` of a graph: an array, or a picture that is resized to what the graph takes and normalised as for
 /// ImageNet.
@@ -26,11 +26,7 @@ fn tensor(graph: &Graph, name: &str, path: &Path) -> anyhow::Result<Tensor> {
 pub fn extents(graph: &Graph, name: &str) -> anyhow::Result<(u32, u32)> {
     let value = graph.inputs().iter().map(|&id| graph.value(id)).find(|value| value.name == name);
     let ty = &value.with_context(|| format!("the network has no input `{name}`"))?.ty;
-    let is_picture = ty.dtype == DType::F32 && matches!(ty.shape[..], [1, 3, _, _]);
-    let side = |axis: usize| u32::try_from(ty.shape[axis]).ok().filter(|&n| n > 0 && n <= MAX_EXTENT);
-    ensure!(is_picture, "{ty} is no picture: expected f32[1x3xHxW], or a `.npy` file");
-    let (Some(height), Some(width)) = (side(2), side(3)) else {
-        anyhow::bail!("{ty} is too large for a picture: at most {MAX_EXTENT} rows and columns")
-    };
-    Ok((height, width))
+    picture_extents(ty).with_context(|| {
+        format!("{ty} is no picture: expected f32[1x3xHxW] of at most {MAX_EXTENT} rows and columns, or a `.npy` file")
+    })
 }

@@ -10,6 +10,7 @@ mod golden;
 mod input;
 mod kernels;
 mod progress;
+mod quantize;
 mod run;
 mod show;
 mod validate;
@@ -43,6 +44,7 @@ enum Command {
     Fork(edits::Fork),
     Edits(edits::List),
     Rebase(edits::Rebase),
+    Quantize(quantize::Quantize),
     Run(run::Run),
     #[command(hide = true)]
     Golden(golden::Golden),
@@ -121,6 +123,7 @@ pub fn main() -> ExitCode {
         Command::Rebase(command) => command.run(),
         Command::Golden(command) => command.run(),
         Command::Kernels(command) => command.run(),
+        Command::Quantize(command) => command.run(),
         Command::Run(command) => command.run(),
         Command::Validate(command) => command.run(),
     };

@@ -6,4 +6,4 @@ mod quantized;
 mod run;
 
 pub use eval::eval;
-pub use run::{Keep, MAX_LIVE_BYTES, Run, RunError, check_inputs, run};
+pub use run::{Keep, MAX_LIVE_BYTES, Run, RunError, check_inputs, run, run_observed};

@@ -87,12 +87,30 @@ impl Run {
 /// # Errors
 /// [`RunError`] if an input is missing, unknown or of another type, or if a node has no value for its inputs.
 pub fn run(graph: &Graph, inputs: &HashMap<String, Tensor>, keep: Keep) -> Result<Run, RunError> {
+    run_observed(graph, inputs, keep, |_, _| {})
+}
+
+/// Runs a network as [`run`] does, and shows each tensor that a node gives before it may be freed.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_observed(
+    graph: &Graph,
+    inputs: &HashMap<String, Tensor>,
+    keep: Keep,
+    mut observe: impl FnMut(ValueId, &Tensor),
+) -> Result<Run, RunError> {
     let mut run = Run { values: graph.values().iter().map(|v| v.constant.clone()).collect() };
     set_inputs(graph, inputs, &mut run)?;
     check_memory(graph, keep)?;
     let mut reads_left = reads(graph);
     for node in graph.nodes() {
         step(graph, node, &mut run)?;
+        for &id in &node.outputs {
+            if let Some(tensor) = run.get(id) {
+                observe(id, tensor);
+            }
+        }
         if keep == Keep::Outputs {
             for id in node.inputs.iter().flatten() {
                 reads_left[id.index()] -= 1;

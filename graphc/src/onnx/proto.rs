@@ -67,6 +67,9 @@ pub struct GraphProto {
     /// Outputs.
     #[prost(message, repeated, tag = "12")]
     pub output: Vec<ValueInfoProto>,
+    /// Types of other values, for whoever shows the file: what is read is inferred.
+    #[prost(message, repeated, tag = "13")]
+    pub value_info: Vec<ValueInfoProto>,
     /// Sparse constants; only whether there are any is read.
     #[prost(message, repeated, tag = "15")]
     pub sparse_initializer: Vec<Unread>,

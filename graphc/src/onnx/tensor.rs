@@ -3,9 +3,11 @@
 use half::{bf16, f16};
 use ndarray::{ArrayD, IxDyn};
 
-use crate::graph::{DType, MAX_ELEMENTS, Tensor};
+use crate::graph::{DType, MAX_ELEMENTS, Tensor, Type};
 use crate::onnx::external::Folder;
-use crate::onnx::proto::{TensorProto, data_type};
+use crate::onnx::proto::{
+    DimensionProto, Extent, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, data_type,
+};
 
 /// Why a tensor of a file has no value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -89,6 +91,14 @@ pub fn proto(name: &str, tensor: &Tensor) -> TensorProto {
         raw_data: tensor.to_le_bytes().into(),
         ..Default::default()
     }
+}
+
+/// A named value and its type as a file has them.
+pub fn value_info(name: &str, ty: &Type) -> ValueInfoProto {
+    let extent = |&n: &usize| DimensionProto { value: Some(Extent::Value(n as i64)) };
+    let shape = Some(TensorShapeProto { dim: ty.shape.iter().map(extent).collect() });
+    let tensor_type = Some(TensorTypeProto { elem_type: data_type_of(ty.dtype), shape });
+    ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type }) }
 }
 
 /// The ONNX name of a type that is not read.

@@ -29,7 +29,7 @@ impl Kind {
             (Kind::Model, 8 | 25) => Kind::Leaf,
             (Kind::Graph, 1) => Kind::Node,
             (Kind::Graph, 5) => Kind::Tensor,
-            (Kind::Graph, 11 | 12) => Kind::Value,
+            (Kind::Graph, 11..=13) => Kind::Value,
             (Kind::Graph, 15) => Kind::Leaf,
             (Kind::Node, 5) => Kind::Attribute,
             (Kind::Node, 1 | 2) => Kind::Leaf,

@@ -5,6 +5,7 @@
 
 mod error;
 mod frame;
+mod input;
 mod labels;
 pub mod palette;
 
@@ -13,6 +14,7 @@ mod panel;
 
 pub use error::PictureError;
 pub use frame::{Frame, MAX_EXTENT};
+pub use input::picture_extents;
 pub use labels::LabelMap;
 pub use palette::Palette;
 pub use panel::{Cell, differences, overlay, panel};

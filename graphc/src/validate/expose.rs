@@ -1,10 +1,7 @@
 //! Models made from a model: with every intermediate tensor as an output, or of a single node.
 
 use crate::graph::{Tensor, Type};
-use crate::onnx::proto::{
-    DimensionProto, Extent, GraphProto, ModelProto, NodeProto, TensorShapeProto, TensorTypeProto, TypeProto,
-    ValueInfoProto,
-};
+use crate::onnx::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::onnx::tensor::{self, TensorError};
 use crate::onnx::{Folder, Model};
 
@@ -33,7 +30,7 @@ pub fn with_all_outputs(model: &Model) -> Result<ModelProto, TensorError> {
 
 /// A model of one node of `model`: `data` become its inputs, `constants` its initialisers.
 pub fn single_node(model: &Model, node: &NodeProto, data: &[(&str, Type)], constants: &[(&str, &Tensor)]) -> Model {
-    let input = |(name, ty): &(&str, Type)| ValueInfoProto { name: (*name).to_owned(), r#type: Some(type_proto(ty)) };
+    let input = |(name, ty): &(&str, Type)| tensor::value_info(name, ty);
     let outputs = node.output.iter().filter(|name| !name.is_empty());
     let graph = GraphProto {
         name: node.name.clone(),
@@ -41,15 +38,9 @@ pub fn single_node(model: &Model, node: &NodeProto, data: &[(&str, Type)], const
         initializer: constants.iter().map(|(name, value)| tensor::proto(name, value)).collect(),
         input: data.iter().map(input).collect(),
         output: outputs.map(|name| ValueInfoProto { name: name.clone(), r#type: None }).collect(),
+        value_info: Vec::new(),
         sparse_initializer: Vec::new(),
     };
     let proto = ModelProto { graph: Some(graph), ..model.proto.clone() };
     Model { proto, folder: Folder::none() }
-}
-
-fn type_proto(ty: &Type) -> TypeProto {
-    let extent = |&n: &usize| DimensionProto { value: Some(Extent::Value(n as i64)) };
-    let shape = TensorShapeProto { dim: ty.shape.iter().map(extent).collect() };
-    let elem_type = tensor::data_type_of(ty.dtype);
-    TypeProto { tensor_type: Some(TensorTypeProto { elem_type, shape: Some(shape) }) }
 }
