@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use graphc::graph::Graph;
 use graphc::import::{self, ImportError};
 use graphc::onnx::Model;
 use graphc::quantize::samples::Files;
-use graphc::quantize::{self, DEFAULT_EXCLUSIONS, Method, Options, Progress, Samples, Scheme, Synthetic};
+use graphc::quantize::{
+    self, DEFAULT_EXCLUSIONS, Method, Options, Progress, Quantised, Ranges, Samples, Scheme, Synthetic,
+};
 use indicatif::ProgressBar;
 use prost::Message;
 
@@ -31,7 +34,7 @@ pub struct Quantize {
     #[arg(long, value_enum, default_value_t = Format::Qop)]
     format: Format,
     /// Calibration inputs: folders, pictures, `.npy` files, or `.npz` files with an array for each input
-    #[arg(long, value_name = "PATH", num_args = 1.., required_unless_present = "synthetic")]
+    #[arg(long, value_name = "PATH", num_args = 1.., required_unless_present_any = ["synthetic", "from_ranges"])]
     calibrate: Vec<PathBuf>,
     /// Draw so many calibration inputs
     #[arg(long, value_name = "N", conflicts_with = "calibrate")]
@@ -39,6 +42,9 @@ pub struct Quantize {
     /// What they are drawn from
     #[arg(long, default_value_t = 0, requires = "synthetic")]
     seed: u64,
+    /// Take the ranges of this file, and calibrate on nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["calibrate", "synthetic"])]
+    from_ranges: Option<PathBuf>,
     /// What of the values that were seen a range covers
     #[arg(long, value_enum, default_value_t = MethodName::MinMax)]
     method: MethodName,
@@ -90,14 +96,7 @@ impl Quantize {
             Ok(graph) => graph,
             Err(error) => return Ok(self.refuse(&error)),
         };
-        let inputs: Box<dyn Samples> = match self.synthetic {
-            Some(0) => bail!("--synthetic 0 draws nothing to calibrate on\n  help: 8 are enough for a first look"),
-            Some(count) => Box::new(Synthetic::new(&graph, count, self.seed)),
-            None => Box::new(Files::open(&graph, &self.calibrate)?),
-        };
-        let bar = progress::bar(inputs.count());
-        let quantised = quantize::quantize_observed(&model, &*inputs, &options, &|step| show(&bar, step));
-        bar.finish_and_clear();
+        let quantised = self.quantised(&model, &graph, &options);
         let quantised = quantised.with_context(|| format!("`{}`", self.source.model.display()))?;
         files::put(&self.output, &quantised.model.proto.encode_to_vec())?;
         if let Some(path) = &self.ranges {
@@ -109,6 +108,23 @@ impl Quantize {
             say(&quantised.summary.to_string())?;
         }
         Ok(Exit::Done)
+    }
+
+    fn quantised(&self, model: &Model, graph: &Graph, options: &Options) -> anyhow::Result<Quantised> {
+        if let Some(path) = &self.from_ranges {
+            let read = || anyhow::Ok(Ranges::from_json(&std::fs::read_to_string(path)?)?);
+            let ranges = read().with_context(|| format!("cannot read `{}`", path.display()))?;
+            return Ok(quantize::quantize_from_ranges(model, ranges, options)?);
+        }
+        let inputs: Box<dyn Samples> = match self.synthetic {
+            Some(0) => bail!("--synthetic 0 draws nothing to calibrate on\n  help: 8 are enough for a first look"),
+            Some(count) => Box::new(Synthetic::new(graph, count, self.seed)),
+            None => Box::new(Files::open(graph, &self.calibrate)?),
+        };
+        let bar = progress::bar(inputs.count());
+        let quantised = quantize::quantize_observed(model, &*inputs, options, &|step| show(&bar, step));
+        bar.finish_and_clear();
+        Ok(quantised?)
     }
 
     fn options(&self) -> Options {

@@ -20,7 +20,11 @@ pub(super) struct Weight {
 
 /// Smallest and largest element; `[0, 0]` where there are none.
 pub(super) fn range(x: &ArrayViewD<f32>) -> Range {
-    x.iter().fold(None, |range: Option<Range>, &v| range.map_or(Some([v, v]), |[low, high]| Some([min(low, v), max(high, v)]))).unwrap_or_default()
+    x.iter()
+        .fold(None, |range: Option<Range>, &v| {
+            range.map_or(Some([v, v]), |[low, high]| Some([min(low, v), max(high, v)]))
+        })
+        .unwrap_or_default()
 }
 
 /// The smaller, or what is no number.
@@ -135,6 +139,9 @@ mod tests {
     #[test]
     fn what_is_no_number_has_no_range() {
         let x: Tensor = arr1(&[0.0, f32::NAN, 1.0]).into_dyn().into();
-        assert_eq!(weight("w", &x, None, |_| 0.0).unwrap_err().to_string().lines().next(), Some("constant `w` has elements that are infinite or no numbers"));
+        assert_eq!(
+            weight("w", &x, None, |_| 0.0).unwrap_err().to_string().lines().next(),
+            Some("constant `w` has elements that are infinite or no numbers")
+        );
     }
 }

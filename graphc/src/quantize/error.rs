@@ -50,7 +50,7 @@ pub enum QuantizeError {
     },
     /// A tensor has no range.
     #[error(
-        "tensor `{tensor}` is infinite or no number somewhere, so it has no range\n  help: exclude the nodes that give and read it, or leave out the inputs that lead to it"
+        "tensor `{tensor}` has no range: no number or infinite somewhere, or not among those given\n  help: exclude the nodes that give and read it, or calibrate on other inputs"
     )]
     NoRange {
         /// The tensor.

@@ -147,21 +147,33 @@ pub fn quantize_observed(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Quantised, QuantizeError> {
     check_options(options)?;
-    let graph = import(model, &import::Options { dims: options.dims.clone() }).into_graph();
-    let graph = graph.map_err(QuantizeError::Import)?;
+    let graph = import_float(model, options)?;
     let network = Network::new(model, &graph)?;
     let selection = Selection::new(&network, options)?;
     let ranges = calibrate::calibrate(&graph, inputs, options, progress)?;
     progress(Progress::Writing);
-    let (proto, written) = write(model, &network, &selection, &ranges, options)?;
-    let result = Model::from(proto);
-    let quantised = import(&result, &import::Options::default()).into_graph().map_err(QuantizeError::Result)?;
-    let result = with_types(result, &quantised);
+    let result = write(model, &network, &selection, &ranges, options)?;
     progress(Progress::Comparing);
-    let quality = quality::compare(&graph, &quantised, &written, inputs)?;
-    let bytes = (model.proto.encoded_len(), result.proto.encoded_len());
-    let summary = Summary::new(&network, &selection, &written, quality, bytes, inputs.count());
-    Ok(Quantised { model: result, ranges, summary })
+    let quality = quality::compare(&graph, &result.graph, &result.written, inputs)?;
+    Ok(finish(model, &network, &selection, ranges, result, (quality, inputs.count())))
+}
+
+/// Quantises a float network with ranges that are known, such as those of an earlier calibration. The summary has no figures of
+/// quality, since nothing is run.
+///
+/// # Errors
+/// [`QuantizeError::NoRange`] for a tensor that needs one, and as [`quantize`].
+pub fn quantize_from_ranges(model: &Model, ranges: Ranges, options: &Options) -> Result<Quantised, QuantizeError> {
+    let graph = import_float(model, options)?;
+    let network = Network::new(model, &graph)?;
+    let selection = Selection::new(&network, options)?;
+    let result = write(model, &network, &selection, &ranges, options)?;
+    Ok(finish(model, &network, &selection, ranges, result, (Vec::new(), 0)))
+}
+
+fn import_float(model: &Model, options: &Options) -> Result<Graph, QuantizeError> {
+    let options = import::Options { dims: options.dims.clone() };
+    import(model, &options).into_graph().map_err(QuantizeError::Import)
 }
 
 fn check_options(options: &Options) -> Result<(), QuantizeError> {
@@ -173,14 +185,20 @@ fn check_options(options: &Options) -> Result<(), QuantizeError> {
     }
 }
 
-/// The messages of the result, and which tensors it holds.
+/// A network as it was written, and as it is read again.
+struct Draft {
+    model: Model,
+    graph: Graph,
+    written: Written,
+}
+
 fn write(
     model: &Model,
     network: &Network,
     selection: &Selection,
     ranges: &Ranges,
     options: &Options,
-) -> Result<(ModelProto, Written), QuantizeError> {
+) -> Result<Draft, QuantizeError> {
     let parameters = Parameters::new(network, selection, ranges, options);
     let written = match options.format {
         Format::QOperator => qoperator::write(network, selection, &parameters, options)?,
@@ -192,14 +210,29 @@ fn write(
     if uses && !opset_import.iter().any(|set| set.domain == contributed) {
         opset_import.push(OperatorSetIdProto { domain: contributed.to_owned(), version: 1 });
     }
-    let proto = ModelProto {
+    let result = Model::from(ModelProto {
         ir_version: model.proto.ir_version.max(MIN_IR_VERSION),
         producer_name: "graphc".to_owned(),
         graph: Some(written.graph.clone()),
         opset_import,
         functions: Vec::new(),
-    };
-    Ok((proto, written))
+    });
+    let graph = import(&result, &import::Options::default()).into_graph().map_err(QuantizeError::Result)?;
+    Ok(Draft { model: with_types(result, &graph), graph, written })
+}
+
+fn finish(
+    model: &Model,
+    network: &Network,
+    selection: &Selection,
+    ranges: Ranges,
+    result: Draft,
+    (quality, n_inputs): (Vec<quality::Quality>, usize),
+) -> Quantised {
+    let Draft { model: quantised, written, .. } = result;
+    let bytes = (model.proto.encoded_len(), quantised.proto.encoded_len());
+    let summary = Summary::new(network, selection, &written, quality, bytes, n_inputs);
+    Quantised { model: quantised, ranges, summary }
 }
 
 /// The version from which on initialisers need not be listed as inputs.

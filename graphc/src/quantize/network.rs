@@ -2,30 +2,30 @@
 
 use std::collections::HashMap;
 
-use crate::graph::{DType, Graph, Node, Tensor, Value, ValueId};
+use crate::graph::{DType, Graph, Node, Op, Tensor, Value, ValueId};
 use crate::onnx::Model;
 use crate::onnx::proto::NodeProto;
 use crate::quantize::QuantizeError;
 
 /// A node, in both forms.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Site<'a> {
     /// As the graph has it.
     pub node: &'a Node,
     /// As the file has it, with all its inputs and attributes.
-    pub proto: &'a NodeProto,
+    pub proto: NodeProto,
 }
 
 /// A float network.
 pub(super) struct Network<'a> {
     /// The network.
     pub graph: &'a Graph,
-    /// Its nodes, in an order in which they can run.
+    /// Its nodes, in an order in which they can run, without those that do nothing.
     pub sites: Vec<Site<'a>>,
     /// Version of ONNX's own operators.
     pub opset: i64,
     ids: HashMap<&'a str, ValueId>,
-    n_readers: HashMap<&'a str, usize>,
+    n_readers: HashMap<String, usize>,
 }
 
 impl<'a> Network<'a> {
@@ -37,22 +37,31 @@ impl<'a> Network<'a> {
             by_output.extend(proto.output.iter().filter(|name| !name.is_empty()).map(|name| (name.as_str(), proto)));
         }
         let mut sites = Vec::with_capacity(graph.nodes().len());
+        let mut same = HashMap::new();
         for node in graph.nodes() {
-            let proto = node.outputs.iter().find_map(|&id| by_output.get(graph.value(id).name.as_str()));
+            let proto = node.outputs.iter().find_map(|&id| by_output.get(graph.value(id).name.as_str()).copied());
             // A node none of whose outputs has a name computes nothing that is read.
             let Some(proto) = proto else { continue };
             if is_quantised(&node.origin.op_type) {
                 return Err(QuantizeError::Quantised { node: node.name.clone(), op: node.origin.op_type.clone() });
             }
-            sites.push(Site { node, proto });
+            let mut proto = proto.clone();
+            for name in &mut proto.input {
+                if let Some(source) = same.get(name) {
+                    *name = String::clone(source);
+                }
+            }
+            if does_nothing(graph, node) {
+                same.insert(proto.output[0].clone(), proto.input[0].clone());
+            } else {
+                sites.push(Site { node, proto });
+            }
         }
         let ids = graph.values().iter().enumerate().map(|(i, v)| (v.name.as_str(), ValueId(i as u32))).collect();
         let mut n_readers = HashMap::new();
-        for name in sites.iter().flat_map(|site| &site.proto.input).filter(|name| !name.is_empty()) {
-            *n_readers.entry(name.as_str()).or_insert(0) += 1;
-        }
-        for &id in graph.outputs() {
-            *n_readers.entry(graph.value(id).name.as_str()).or_insert(0) += 1;
+        let read = sites.iter().flat_map(|site: &Site| &site.proto.input).filter(|name| !name.is_empty());
+        for name in read.chain(graph.outputs().iter().map(|&id| &graph.value(id).name)) {
+            *n_readers.entry(name.clone()).or_insert(0) += 1;
         }
         let opset = model.proto.opset_import.iter().find(|set| set.domain.is_empty() || set.domain == "ai.onnx");
         Ok(Network { graph, sites, opset: opset.map_or(0, |set| set.version), ids, n_readers })
@@ -82,6 +91,19 @@ impl<'a> Network<'a> {
     pub fn n_readers(&self, name: &str) -> usize {
         self.n_readers.get(name).copied().unwrap_or(0)
     }
+}
+
+/// Whether a node gives its input as it is, under a name that the network does not give out. Conversions between the floats of
+/// files are among them: all are read as float32.
+fn does_nothing(graph: &Graph, node: &Node) -> bool {
+    let is_output = node.outputs.iter().any(|id| graph.outputs().contains(id));
+    let dtype_of = |id: ValueId| graph.value(id).ty.dtype;
+    let same = match node.op {
+        Op::Identity => true,
+        Op::Cast(dtype) => node.inputs.first().copied().flatten().is_some_and(|id| dtype_of(id) == dtype),
+        _ => false,
+    };
+    same && !is_output && node.outputs.len() == 1
 }
 
 fn is_quantised(op: &str) -> bool {

@@ -44,8 +44,8 @@ impl Role {
             "Softmax" => Role::Softmax,
             "GlobalAveragePool" => Role::GlobalAveragePool,
             "Relu" | "Clip" => Role::Clamp,
-            "Transpose" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Resize" | "MaxPool" | "Split" | "Slice"
-            | "Pad" | "Gather" | "Identity" | "Dropout" => Role::Moves,
+            "Transpose" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Resize" | "MaxPool" | "Split"
+            | "Slice" | "Pad" | "Gather" => Role::Moves,
             "ArgMax" => Role::Index,
             "ConvTranspose" | "LayerNormalization" => Role::Between,
             _ => Role::Float,

@@ -35,7 +35,7 @@ pub(super) fn write(
     };
     for (site, choice) in selection.of(network) {
         let outcome = match choice {
-            Choice::Quantise(role) => form.mark(&site, role)?,
+            Choice::Quantise(role) => form.mark(site, role)?,
             _ => Outcome::Float,
         };
         form.writer.outcome(outcome);
@@ -81,7 +81,7 @@ impl Form<'_> {
                 self.product(site, axis)?;
             }
             Role::Gemm => {
-                let by_row = int_of(site.proto, "transB").unwrap_or(0) != 0;
+                let by_row = int_of(&site.proto, "transB").unwrap_or(0) != 0;
                 self.product(site, usize::from(!by_row))?;
             }
             Role::MatMul => {

@@ -47,8 +47,8 @@ pub(super) fn write(
     };
     for (site, choice) in selection.of(network) {
         let outcome = match choice {
-            Choice::Quantise(role) => form.node(&site, role)?,
-            _ => form.float(&site),
+            Choice::Quantise(role) => form.node(site, role)?,
+            _ => form.float(site),
         };
         form.writer.outcome(outcome);
     }
@@ -82,9 +82,7 @@ impl Form<'_> {
                 let q = QParam { scale: 1.0 / 256.0, zero: -128, dtype: DType::I8 };
                 self.unary(site, Some(q), vec![int("opset", self.network.opset)])
             }
-            Role::GlobalAveragePool if self.is_quantised(site) => {
-                self.unary(site, None, vec![int("channels_last", 0)])
-            }
+            Role::GlobalAveragePool if self.is_quantised(site) => self.unary(site, None, vec![int("channels_last", 0)]),
             Role::Clamp if self.is_quantised(site) => Ok(self.clamp(site)),
             Role::Moves if self.is_quantised(site) && has_8_bit_form(site, self.network.opset) => Ok(self.moves(site)),
             Role::Index if self.is_quantised(site) => Ok(self.index(site)),
@@ -140,14 +138,14 @@ impl Form<'_> {
             return Ok(self.float(site));
         }
         let x = self.as_quantised(&site.proto.input[0])?;
-        let by_row = int_of(site.proto, "transB").unwrap_or(0) != 0;
+        let by_row = int_of(&site.proto, "transB").unwrap_or(0) != 0;
         let axis = self.options.per_channel.then_some(usize::from(!by_row));
-        let alpha = float_of(site.proto, "alpha").unwrap_or(1.0);
+        let alpha = float_of(&site.proto, "alpha").unwrap_or(1.0);
         let (w, weight) = self.writer.weight_of(site, axis, alpha * x.q.scale)?;
         let mut inputs = [x.operands(), [w.elements, w.scale, w.zero]].concat();
         let bias = match site.proto.input.get(2).filter(|name| !name.is_empty()) {
             Some(name) => {
-                let beta = float_of(site.proto, "beta").unwrap_or(1.0);
+                let beta = float_of(&site.proto, "beta").unwrap_or(1.0);
                 self.writer.bias(name, beta, alpha * x.q.scale, &weight)?.elements
             }
             None => String::new(),
@@ -318,7 +316,6 @@ fn has_8_bit_form(site: &Site, opset: i64) -> bool {
     match site.proto.op_type.as_str() {
         "MaxPool" => opset >= 12 && site.proto.output.len() == 1,
         "Pad" => constant_pad(),
-        "Dropout" => false,
         _ => true,
     }
 }

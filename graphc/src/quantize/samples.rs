@@ -98,7 +98,9 @@ pub enum FilesError {
         path: PathBuf,
     },
     /// The network has several inputs, and the file is for one.
-    #[error("`{path}` is one input, and the network has {inputs}\n  help: give a .npz file with an array for each of them")]
+    #[error(
+        "`{path}` is one input, and the network has {inputs}\n  help: give a .npz file with an array for each of them"
+    )]
     OneOfSeveral {
         /// The file.
         path: PathBuf,

@@ -46,8 +46,8 @@ impl Selection {
     }
 
     /// The sites with what was decided about them.
-    pub fn of<'s, 'a>(&'s self, network: &'s Network<'a>) -> impl Iterator<Item = (Site<'a>, Choice)> + 's {
-        network.sites.iter().copied().zip(self.choices.iter().copied())
+    pub fn of<'s, 'a>(&'s self, network: &'s Network<'a>) -> impl Iterator<Item = (&'s Site<'a>, Choice)> + 's {
+        network.sites.iter().zip(self.choices.iter().copied())
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::check::clean;
 use crate::quantize::network::Network;
+use crate::quantize::operators::Role;
 use crate::quantize::quality::Quality;
 use crate::quantize::select::{Choice, Selection};
 use crate::quantize::writer::{Outcome, Written};
@@ -124,6 +125,7 @@ fn reason(choice: Choice) -> &'static str {
         Choice::Excluded => "excluded",
         Choice::NoFloats => "computes no floats",
         Choice::Unsupported => "has no 8-bit form",
+        Choice::Quantise(Role::Clamp) => "no saturation of its input",
         Choice::Quantise(_) => "reads a float tensor",
     }
 }
@@ -161,7 +163,9 @@ impl fmt::Display for Summary {
             let first = clean(&self.zero_tensors[0]);
             writeln!(f, "{n} tensors are 0 on all calibration inputs, `{first}` first: their scale is 1")?;
         }
-        writeln!(f, "\n{:>8}  tensor, signal to quantisation noise on the first input", "SQNR")?;
+        if !self.tensors.is_empty() {
+            writeln!(f, "\n{:>8}  tensor, signal to quantisation noise on the first input", "SQNR")?;
+        }
         let mut worst: Vec<&TensorQuality> = self.tensors.iter().filter(|t| t.sqnr_db.is_some()).collect();
         worst.sort_by(|a, b| a.sqnr_db.unwrap_or(f64::MAX).total_cmp(&b.sqnr_db.unwrap_or(f64::MAX)));
         for t in worst.iter().take(WORST) {
