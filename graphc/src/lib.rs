@@ -14,6 +14,8 @@ pub mod golden;
 
 pub mod quantize;
 
+pub mod cut;
+
 pub mod rewrite;
 
 pub mod attention;

@@ -75,3 +75,62 @@ pub fn decode(bytes: &[u8]) -> Result<HashMap<String, Tensor>, NpzError> {
     }
     Ok(arrays)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use ndarray::arr1;
+
+    use super::*;
+
+    fn archive(method: CompressionMethod, members: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
+        for (name, content) in members {
+            let (mut entry, config) = archive.new_file(*name).compression_method(method).start().unwrap();
+            let descriptor = if method == CompressionMethod::DEFLATE {
+                let encoder = flate2::write::DeflateEncoder::new(&mut entry, flate2::Compression::default());
+                let mut writer = config.wrap(encoder);
+                writer.write_all(content).unwrap();
+                let (encoder, descriptor) = writer.finish().unwrap();
+                encoder.finish().unwrap();
+                descriptor
+            } else {
+                let mut writer = config.wrap(&mut entry);
+                writer.write_all(content).unwrap();
+                writer.finish().unwrap().1
+            };
+            entry.finish(descriptor).unwrap();
+        }
+        archive.finish().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn stored_and_deflated_arrays() {
+        let (a, b): (Tensor, Tensor) = (arr1(&[1.5_f32, -2.0]).into_dyn().into(), arr1(&[7_i64]).into_dyn().into());
+        for method in [CompressionMethod::STORE, CompressionMethod::DEFLATE] {
+            let members = [("a.npy", &npy::encode(&a)[..]), ("note.txt", b"no array"), ("b.npy", &npy::encode(&b))];
+            let bytes = archive(method, &members);
+            let expected = HashMap::from([("a".to_owned(), a.clone()), ("b".to_owned(), b.clone())]);
+            assert_eq!(decode(&bytes).unwrap(), expected);
+            for n in 0..bytes.len() {
+                assert!(decode(&bytes[..n]).is_err(), "{n} of {} bytes", bytes.len());
+            }
+        }
+        let torn = archive(CompressionMethod::DEFLATE, &[("a.npy", b"\x93NUMPY")]);
+        assert_eq!(decode(&torn).unwrap_err().to_string(), "array `a`: not a .npy file");
+    }
+
+    #[test]
+    fn damage_gives_errors_or_other_arrays_and_no_panic() {
+        let a: Tensor = arr1(&[1.5_f32; 40]).into_dyn().into();
+        let bytes = archive(CompressionMethod::DEFLATE, &[("a.npy", &npy::encode(&a))]);
+        for bit in 0..8 * bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let _ = decode(&damaged);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod check;
 mod compile;
+mod cut;
 mod demo;
 mod edits;
 mod files;
@@ -40,6 +41,7 @@ struct Cli {
 enum Command {
     Check(check::Check),
     Compile(compile::Compile),
+    Cut(cut::Cut),
     Demo(demo::Demo),
     Fork(edits::Fork),
     Edits(edits::List),
@@ -117,6 +119,7 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(command) => command.run(),
         Command::Compile(command) => command.run(),
+        Command::Cut(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Fork(command) => command.run(),
         Command::Edits(command) => command.run(),

@@ -2,6 +2,7 @@
 //! the operator table, and what is known before any input is computed at once (exporters write whole chains of Shape, Slice,
 //! Concat and Cast). Everything that is wrong is found in one pass.
 
+mod annotate;
 mod order;
 mod report;
 
@@ -16,6 +17,7 @@ use crate::onnx::proto::{Extent, GraphProto, NodeProto, ValueInfoProto};
 use crate::onnx::{Model, tensor};
 use crate::operators::{Domain, MAX_OPSET, MIN_OPSET, Mapping, Meaning, Operand, Refusal, Row, Site, find};
 
+pub use annotate::annotate;
 pub use report::{ImportError, NodeReport, Problem, Report};
 
 /// What the user decides about an import.

@@ -7,7 +7,22 @@ use std::path::{Component, Path, PathBuf};
 use bytes::Bytes;
 
 use crate::onnx::proto::TensorProto;
-use crate::onnx::tensor::TensorError;
+use crate::onnx::tensor::{self, TensorError};
+
+/// Brings the elements of a tensor into its message, as they are.
+///
+/// # Errors
+/// [`TensorError`] as [`Folder::read`] and [`tensor::shape`] give it.
+pub fn inline(tensor: &mut TensorProto, folder: &Folder) -> Result<(), TensorError> {
+    if tensor.data_location != 1 {
+        return Ok(());
+    }
+    let n: usize = tensor::shape(&tensor.dims)?.iter().product();
+    tensor.raw_data = folder.read(tensor, n * tensor::bytes_of(tensor.data_type)?)?;
+    tensor.external_data.clear();
+    tensor.data_location = 0;
+    Ok(())
+}
 
 /// The folder that a model's external data may come from.
 #[derive(Debug, Clone)]

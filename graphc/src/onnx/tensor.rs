@@ -70,6 +70,18 @@ pub fn dtype(data_type: i32) -> Result<DType, TensorError> {
     })
 }
 
+/// Bytes of an element in a file.
+///
+/// # Errors
+/// [`TensorError::DataType`].
+pub fn bytes_of(data_type: i32) -> Result<usize, TensorError> {
+    Ok(match data_type {
+        data_type::FLOAT16 | data_type::BFLOAT16 => 2,
+        data_type::DOUBLE => 8,
+        other => dtype(other)?.bytes(),
+    })
+}
+
 /// The type of a file that an element type is written as.
 pub fn data_type_of(dtype: DType) -> i32 {
     match dtype {

@@ -31,9 +31,9 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use crate::graph::Graph;
-use crate::import::{self, import};
+use crate::import::{self, annotate, import};
+use crate::onnx::Model;
 use crate::onnx::proto::{ModelProto, OperatorSetIdProto};
-use crate::onnx::{Model, tensor};
 use crate::operators::Domain;
 
 pub use error::QuantizeError;
@@ -218,7 +218,7 @@ fn write(
         functions: Vec::new(),
     });
     let graph = import(&result, &import::Options::default()).into_graph().map_err(QuantizeError::Result)?;
-    Ok(Draft { model: with_types(result, &graph), graph, written })
+    Ok(Draft { model: annotate(result, &graph), graph, written })
 }
 
 fn finish(
@@ -237,12 +237,3 @@ fn finish(
 
 /// The version from which on initialisers need not be listed as inputs.
 const MIN_IR_VERSION: i64 = 4;
-
-/// The model with the types of all its values, for whoever shows it.
-fn with_types(mut model: Model, graph: &Graph) -> Model {
-    if let Some(proto) = &mut model.proto.graph {
-        let inner = graph.values().iter().filter(|value| value.producer.is_some());
-        proto.value_info = inner.map(|value| tensor::value_info(&value.name, &value.ty)).collect();
-    }
-    model
-}

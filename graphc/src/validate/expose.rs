@@ -3,7 +3,7 @@
 use crate::graph::{Tensor, Type};
 use crate::onnx::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use crate::onnx::tensor::{self, TensorError};
-use crate::onnx::{Folder, Model};
+use crate::onnx::{Folder, Model, external};
 
 /// The model with every tensor that a node gives as an output of the graph, and with its external data inside.
 ///
@@ -15,9 +15,7 @@ pub fn with_all_outputs(model: &Model) -> Result<ModelProto, TensorError> {
     let attributes = graph.node.iter_mut().flat_map(|node| &mut node.attribute);
     let tensors = attributes.filter_map(|attribute| attribute.t.as_deref_mut());
     for tensor in graph.initializer.iter_mut().chain(tensors) {
-        if tensor.data_location == 1 {
-            *tensor = tensor::proto(&tensor.name, &tensor::tensor(tensor, &model.folder)?);
-        }
+        external::inline(tensor, &model.folder)?;
     }
     let mut known: std::collections::HashSet<String> = graph.output.iter().map(|o| o.name.clone()).collect();
     for name in graph.node.iter().flat_map(|node| &node.output) {

@@ -24,6 +24,11 @@ pub fn int(name: &str, i: i64) -> AttributeProto {
     AttributeProto { name: name.to_owned(), i, kind: attribute_kind::INT, ..Default::default() }
 }
 
+/// An attribute that is a float.
+pub fn float(name: &str, f: f32) -> AttributeProto {
+    AttributeProto { name: name.to_owned(), f, kind: attribute_kind::FLOAT, ..Default::default() }
+}
+
 /// An attribute that is a list of integers.
 pub fn ints(name: &str, ints: &[i64]) -> AttributeProto {
     AttributeProto { name: name.to_owned(), ints: ints.to_vec(), kind: attribute_kind::INTS, ..Default::default() }

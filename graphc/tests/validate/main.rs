@@ -1,9 +1,11 @@
 //! Validation: golden operators against ONNX Runtime and the simulator against golden operators on random networks; what a
-//! failing node leads to; the command.
+//! failing node leads to; the command. Beside them what makes models: the quantiser and the cutting of parts.
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod cutting;
+mod quantise;
 mod random;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
