@@ -181,3 +181,68 @@ fn golden_runs_on_files() {
     assert_eq!(missing.status.code(), Some(2));
     assert!(text(&missing.stderr).contains("input `x` (f32[2]) is missing"));
 }
+
+#[test]
+fn quantise_and_cut_write_models() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut random = support::Lcg(2);
+    let net = Net::new(17)
+        .input("x", &["3", "4"])
+        .constant("w", random.tensor(&[4, 5], 1.0))
+        .constant("b", random.tensor(&[5], 1.0))
+        .node("MatMul", &["x", "w"], &["product"])
+        .node("Add", &["product", "b"], &["sum"])
+        .node("Softmax", &["sum"], &["y"])
+        .output("y");
+    let float = write(folder.path(), &net);
+    let (to, ranges) = (at("int8.onnx"), at("ranges.json"));
+    let quantise = |more: &[&str]| graphc(&[&["quantize", &float, "--output", &to], more].concat());
+    let done = quantise(&["--synthetic", "4", "--ranges", &ranges]);
+    assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
+    let table = text(&done.stdout);
+    for row in [
+        "operator                 quantised   moved   float",
+        "MatMul                           1       0       0",
+        "Softmax                          0       0       1  excluded",
+    ] {
+        assert!(table.contains(row), "{table}");
+    }
+    let check = graphc(&["check", &to]);
+    assert!(text(&check.stdout).contains("QLinearMatMul"), "{}", text(&check.stdout));
+    let json = quantise(&["--from-ranges", &ranges, "--format", "qdq", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["operators"][0]["op"], "Add");
+    assert_eq!(json["scales"]["count"], 3);
+
+    let (part, part_ranges) = (at("part.onnx"), at("part.json"));
+    let cut = |to: &str| {
+        let ends = ["--from", "product", "--to", to, "--output", &part];
+        graphc(&[&["cut", &float][..], &ends, &["--ranges", &ranges, "--output-ranges", &part_ranges]].concat())
+    };
+    let done = cut("y");
+    assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
+    assert_eq!(text(&done.stdout), "input `product`: f32[3x5]\noutput `y`: f32[3x5]\n2 of 3 nodes, 0 KiB\n");
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&part_ranges).unwrap()).unwrap();
+    assert_eq!(kept.as_object().unwrap().keys().collect::<Vec<_>>(), ["b", "product", "sum", "y"]);
+    let wrong = cut("summ");
+    assert_eq!(wrong.status.code(), Some(2));
+    let error = text(&wrong.stderr);
+    assert!(error.contains("--to `summ`: the network has no such tensor\n  help: did you mean `sum`?"), "{error}");
+
+    // What was there is as it was if something is wrong.
+    let before = std::fs::read(&to).unwrap();
+    for (more, says) in [
+        (vec!["--synthetic", "0"], "draws nothing"),
+        (vec!["--calibrate", folder.path().to_str().unwrap()], "has no file that ends in"),
+        (vec!["--synthetic", "1", "--exclude", "Softmacks"], "did you mean `Softmax"),
+        (vec!["--synthetic", "1", "--exclude", "*"], "no node can be quantised"),
+    ] {
+        let done = quantise(&more);
+        let error = text(&done.stderr);
+        assert!(done.status.code() == Some(2) && error.contains(says), "{more:?}: {error}");
+        assert_eq!(std::fs::read(&to).unwrap(), before);
+    }
+    let again = graphc(&["quantize", &to, "--output", &at("twice.onnx"), "--synthetic", "1"]);
+    assert!(text(&again.stderr).contains("the network is quantised already"), "{}", text(&again.stderr));
+}

@@ -17,7 +17,8 @@ use crate::cli::{Exit, Source, files, say};
 /// Cuts a part out of a model: the nodes between named tensors, or one layer of an encoder.
 ///
 /// `graphc cut model.onnx --layer 3 --output layer3.onnx` takes the nodes whose names say `layers.3` (or `layer.3`, `blocks.3`,
-/// `block.3`, `stages.3`); what crosses into and out of them becomes inputs and outputs.
+/// `block.3`, `stages.3`); what crosses into and out of them becomes inputs and outputs. Blocks of several stages are counted
+/// through, from 0.
 #[derive(Debug, Args)]
 pub struct Cut {
     #[command(flatten)]

@@ -62,7 +62,8 @@ impl<'a> Whole<'a> {
     }
 
     /// Where layer `n` begins and ends: its nodes are those whose names say `layers.n` or `layer.n` (or, where no node does,
-    /// `blocks.n`, `block.n`, `stages.n`), and its ends are the activations that cross into and out of them.
+    /// `blocks.n`, `block.n`, `stages.n`), and its ends are the activations that cross into and out of them. Where names have
+    /// several series, such as blocks of stages, layers are counted in the order of the network.
     ///
     /// # Errors
     /// [`CutError::Layer`] if there is none.

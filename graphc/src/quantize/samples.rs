@@ -65,7 +65,8 @@ impl Samples for Synthetic {
     }
 
     fn get(&self, index: usize) -> Result<Cow<'_, Inputs>, SampleError> {
-        let first = self.seed.wrapping_add((index * self.types.len()) as u64);
+        // Far apart, so that the inputs of one seed are none of the next.
+        let first = self.seed.wrapping_mul(0xd1b5_4a32_d192_ed03).wrapping_add((index * self.types.len()) as u64);
         let draw = |(i, (name, ty)): (usize, &(String, Type))| {
             (name.clone(), Tensor::synthetic(ty, first.wrapping_add(i as u64)))
         };

@@ -27,6 +27,9 @@ fn encoder() -> Net {
             .node_with("LayerNormalization", &[&flat, &gamma], &[&norm], &[int("axis", -1)]);
         x = norm;
     }
+    for node in &mut net.graph.node {
+        node.name = node.output[0].clone();
+    }
     net.output(&x)
 }
 
@@ -72,10 +75,28 @@ fn a_layer_is_found_by_its_name() {
         check_part(&model, &whole.part(&whole.layer(n).unwrap()).unwrap());
     }
     let error = whole.layer(2).unwrap_err().to_string();
-    assert_eq!(error, "the network has no layer 2: names of nodes have `layers.` with 0, 1");
+    assert_eq!(error, "the network has no layer 2: they are `/layers.0`, `/layers.1`");
     let plain = Model::from(Net::new(17).input("x", &["2"]).node("Relu", &["x"], &["y"]).output("y").model());
     let error = Whole::new(&plain, &Options::default()).unwrap().layer(0).unwrap_err().to_string();
     assert!(error.contains("no name of a node has one of `layers.`"), "{error}");
+}
+
+#[test]
+fn layers_of_several_series_are_counted_through() {
+    let mut net = Net::new(17).input("x", &["2"]);
+    let mut x = "x".to_owned();
+    for name in ["/stages.0/blocks.0", "/stages.0/blocks.1", "/stages.1/blocks.0"] {
+        let y = format!("{name}/Relu_output_0");
+        net = net.node("Relu", &[&x], &[&y]);
+        net.graph.node.last_mut().unwrap().name = format!("{name}/Relu");
+        x = y;
+    }
+    let model = Model::from(net.output(&x).model());
+    let whole = Whole::new(&model, &Options::default()).unwrap();
+    let expected = ends(&["/stages.0/blocks.1/Relu_output_0"], &["/stages.1/blocks.0/Relu_output_0"]);
+    assert_eq!(whole.layer(2).unwrap(), expected);
+    let error = whole.layer(3).unwrap_err().to_string();
+    assert!(error.starts_with("the network has no layer 3: 0 to 2 are `/stages.0/blocks.0`, `"), "{error}");
 }
 
 #[test]

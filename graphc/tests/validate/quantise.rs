@@ -14,6 +14,7 @@ use graphc::quantize::{
     quantize_from_ranges,
 };
 use graphc::{npy, onnx};
+use prost::Message;
 
 use crate::support::{Lcg, Net, float, int, ints, list, scalar};
 
@@ -85,6 +86,7 @@ pub fn networks() -> Vec<(&'static str, Net, f64)> {
 fn all_options() -> Vec<Options> {
     let mut all = Vec::new();
     for format in [Format::QOperator, Format::Qdq] {
+        all.push(Options { format, exclude: Vec::new(), ..Options::default() });
         for activations in [Scheme::Symmetric, Scheme::Asymmetric] {
             for per_channel in [false, true] {
                 all.push(Options { format, activations, per_channel, ..Options::default() });
@@ -346,7 +348,34 @@ fn a_seed_gives_the_same_network() {
     let of = |seed| quantize(&Model::from(net.model()), &Synthetic::new(&net.build(), 3, seed), &Options::default());
     let proto = |seed| of(seed).unwrap().model.proto;
     assert_eq!(proto(1), proto(1));
-    assert_ne!(proto(1), proto(2));
+    assert!(proto(1) != proto(2));
     let drawn: HashMap<_, _> = Synthetic::new(&net.build(), 3, 1).get(2).unwrap().into_owned();
     assert_eq!(drawn["x"].shape(), [1, 3, 8, 6]);
+}
+
+#[test]
+fn damaged_networks_give_errors_and_no_panic() {
+    let mut random = Lcg(11);
+    let (mut quantised, mut refused) = (0, 0);
+    for (_, net, _) in networks() {
+        let bytes = net.model().encode_to_vec();
+        for _ in 0..200 {
+            let mut damaged = bytes.clone();
+            let bit = random.next() as usize % (8 * damaged.len());
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let Ok(model) = Model::decode(damaged.into(), onnx::Folder::none()) else { continue };
+            let graph = graphc::import::import(&model, &graphc::import::Options::default()).into_graph();
+            // A flipped extent may ask for gigabytes, which is no fault.
+            let Ok(graph) = graph else { continue };
+            if graph.values().iter().map(|value| value.ty.len()).sum::<usize>() > 100_000 {
+                continue;
+            }
+            let format = if bit % 2 == 0 { Format::QOperator } else { Format::Qdq };
+            match quantize(&model, &Synthetic::new(&graph, 1, 0), &Options { format, ..Options::default() }) {
+                Ok(_) => quantised += 1,
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(quantised > 100 && refused > 0, "{quantised} are quantised, {refused} refused");
 }
