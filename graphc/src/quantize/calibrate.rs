@@ -130,7 +130,7 @@ fn observe_one<T>(
     let label = inputs.label(index);
     let sample = inputs.get(index).map_err(|source| QuantizeError::Sample { label: label.clone(), source })?;
     crate::golden::check_inputs(graph, &sample)
-        .map_err(|source| QuantizeError::Run { label: label.clone(), source })?;
+        .map_err(|source| QuantizeError::Run { label: label.clone(), source: Box::new(source) })?;
     for &id in graph.inputs() {
         if let Some(tensor) = sample.get(&graph.value(id).name) {
             check_elements(&graph.value(id).name, tensor, &label)?;
@@ -138,7 +138,7 @@ fn observe_one<T>(
         }
     }
     let ran = run_observed(graph, &sample, Keep::Outputs, |id, tensor| add(&mut own[id.index()], id, tensor));
-    ran.map(|_| ()).map_err(|source| QuantizeError::Run { label, source })
+    ran.map(|_| ()).map_err(|source| QuantizeError::Run { label, source: Box::new(source) })
 }
 
 fn check_elements(name: &str, tensor: &Tensor, label: &str) -> Result<(), QuantizeError> {

@@ -36,7 +36,7 @@ pub enum QuantizeError {
         /// Which.
         label: String,
         /// Why.
-        source: RunError,
+        source: Box<RunError>,
     },
     /// An input has elements that no range holds.
     #[error(

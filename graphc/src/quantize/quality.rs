@@ -30,7 +30,7 @@ pub(super) fn compare(
 ) -> Result<Vec<Quality>, QuantizeError> {
     let label = inputs.label(0);
     let sample = inputs.get(0).map_err(|source| QuantizeError::Sample { label: label.clone(), source })?;
-    let failed = |source| QuantizeError::Run { label: label.clone(), source };
+    let failed = |source| QuantizeError::Run { label: label.clone(), source: Box::new(source) };
     let wanted: HashMap<&str, &str> = written.stored.iter().map(|s| (s.float.as_str(), s.name.as_str())).collect();
     let mut references: HashMap<&str, Tensor> = HashMap::new();
     let mut keep = |id: ValueId, tensor: &Tensor| {

@@ -370,7 +370,7 @@ fn damaged_networks_give_errors_and_no_panic() {
             if graph.values().iter().map(|value| value.ty.len()).sum::<usize>() > 100_000 {
                 continue;
             }
-            let format = if bit % 2 == 0 { Format::QOperator } else { Format::Qdq };
+            let format = if bit.is_multiple_of(2) { Format::QOperator } else { Format::Qdq };
             match quantize(&model, &Synthetic::new(&graph, 1, 0), &Options { format, ..Options::default() }) {
                 Ok(_) => quantised += 1,
                 Err(_) => refused += 1,
