@@ -246,3 +246,38 @@ fn quantise_and_cut_write_models() {
     let again = graphc(&["quantize", &to, "--output", &at("twice.onnx"), "--synthetic", "1"]);
     assert!(text(&again.stderr).contains("the network is quantised already"), "{}", text(&again.stderr));
 }
+
+#[test]
+fn float_models_run_with_ranges() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut random = support::Lcg(4);
+    let net = Net::new(17)
+        .input("x", &["1", "8", "16"])
+        .constant("w", random.tensor(&[16, 16], 0.5))
+        .node("MatMul", &["x", "w"], &["product"])
+        .node("Softmax", &["product"], &["y"])
+        .output("y");
+    let file = write(folder.path(), &net);
+    npy::write(Path::new(&at("x.npy")), &random.tensor(&[1, 8, 16], 1.0)).unwrap();
+    let input = format!("x={}", at("x.npy"));
+    let run =
+        |more: &[&str], to: &str| graphc(&[&["run", &file, "--input", &input, "--output-dir", &at(to)], more].concat());
+    let refused = run(&[], "plain");
+    assert_ne!(refused.status.code(), Some(0));
+    assert!(text(&refused.stderr).contains("`--ranges auto`"), "{}", text(&refused.stderr));
+    let auto = run(&["--ranges", "auto"], "auto");
+    assert_eq!((auto.status.code(), text(&auto.stderr).as_str()), (Some(0), ""));
+    let note = "note: a float model, quantised to int8 with ranges of the golden run of the given inputs; 1 of 2 nodes stay between";
+    assert!(text(&auto.stdout).starts_with(note), "{}", text(&auto.stdout));
+    let ranges = at("ranges.json");
+    let calibrate = ["--calibrate", &at("x.npy"), "--ranges", &ranges, "--output", &at("int8.onnx")];
+    assert_eq!(graphc(&[&["quantize", &file][..], &calibrate].concat()).status.code(), Some(0));
+    assert_eq!(run(&["--ranges", &ranges], "file").status.code(), Some(0));
+    let y = |to: &str| npy::read(&Path::new(&at(to)).join("y.npy")).unwrap();
+    assert_eq!(y("auto"), y("file"));
+    let sums = y("auto").to_vec::<f32>().unwrap().chunks(16).map(|row| row.iter().sum::<f32>()).collect::<Vec<_>>();
+    assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 0.1), "{sums:?}");
+    let absent = run(&["--ranges", &at("absent.json")], "none");
+    assert!(text(&absent.stderr).contains("cannot read `"), "{}", text(&absent.stderr));
+}

@@ -71,8 +71,8 @@ fn what_no_kernel_takes_is_named() {
         .build();
     let errors = group(&graph).unwrap_err();
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    let expected = "node `Sqrt:root` (Sqrt, opset 17): no kernel takes it; quantise the network, or exclude the node from it \
-                    on both sides";
+    let expected = "node `Sqrt:root` (Sqrt, opset 17): no kernel takes it in float\n  help: quantise the network with \
+                    `graphc quantize`, or on the way with `--ranges auto`";
     assert_eq!(texts, [expected], "what is behind is no error of its own");
 }
 

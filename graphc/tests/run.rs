@@ -7,14 +7,17 @@ use std::collections::HashMap;
 use graphc::compose::{Composition, Entries};
 use graphc::emit::{Emission, emit};
 use graphc::golden::{self, Keep};
-use graphc::graph::{Tensor, TensorView};
+use graphc::graph::{Graph, Tensor, TensorView};
+use graphc::import::{self, import};
+use graphc::onnx::Model;
 use graphc::plan::plan;
+use graphc::quantize::{self, Samples, Synthetic, quantize};
 use graphc::rewrite;
 use graphc::run::program::{Outcome, Program};
 use iss::sim::Options;
 use iss::target::QC_U;
 use support::small::{Quantised, encoder_block};
-use support::{Lcg, Net, ints};
+use support::{Lcg, Net, float, int, ints};
 
 /// An image of random values within the range of the networks' scales.
 fn image(shape: &[usize]) -> HashMap<String, Tensor> {
@@ -23,7 +26,12 @@ fn image(shape: &[usize]) -> HashMap<String, Tensor> {
 
 #[track_caller]
 fn program(net: &Net, composition: &Composition) -> Program {
-    let (graph, _) = rewrite::all(&net.build()).unwrap();
+    program_of(&net.build(), composition)
+}
+
+#[track_caller]
+fn program_of(graph: &Graph, composition: &Composition) -> Program {
+    let (graph, _) = rewrite::all(graph).unwrap();
     let plan = plan(graph, None).unwrap_or_else(|error| panic!("{error}"));
     let emitted = emit(&plan, &Emission { target: QC_U }).unwrap_or_else(|errors| panic!("{}", errors[0]));
     Program::compile(plan, emitted, composition, &QC_U).unwrap_or_else(|error| panic!("{error}"))
@@ -165,4 +173,79 @@ fn tensors_in_one_buffer_live_one_after_the_other() {
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("`{part}` is not in\n{text}"));
     assert!(at("let ffn_constants = prefetch(") < at("attention("), "constants come under the kernel before");
     assert!(at("let ffn_constants = prefetch(") < at("ffn_constants.wait()"));
+}
+
+/// Float networks of the operators that a user tries first.
+fn float_networks() -> Vec<(&'static str, Net)> {
+    let mut random = Lcg(21);
+    let mut draw = |shape: &[usize], scale: f32| random.tensor(shape, scale);
+    let dense = Net::new(17)
+        .input("x", &["1", "12", "16"])
+        .constant("w", draw(&[16, 20], 0.5))
+        .constant("b", draw(&[20], 1.0))
+        .node("MatMul", &["x", "w"], &["product"])
+        .node("Add", &["product", "b"], &["y"]);
+    let mlp = Net::new(17)
+        .input("x", &["12", "16"])
+        .constant("w1", draw(&[24, 16], 0.5))
+        .constant("b1", draw(&[24], 1.0))
+        .constant("w2", draw(&[24, 8], 0.5))
+        .constant("b2", draw(&[8], 1.0))
+        .node_with("Gemm", &["x", "w1", "b1"], &["hidden"], &[int("transB", 1)])
+        .node("Relu", &["hidden"], &["active"])
+        .node_with("Gemm", &["active", "w2", "b2"], &["y"], &[float("alpha", 0.5)]);
+    let conv = Net::new(17)
+        .input("x", &["1", "8", "6", "10"])
+        .constant("w", draw(&[8, 8, 3, 3], 0.3))
+        .constant("b", draw(&[8], 1.0))
+        .node_with("Conv", &["x", "w", "b"], &["conv"], &[ints("pads", &[1, 1, 1, 1])])
+        .node("Relu", &["conv"], &["y"]);
+    let sum =
+        Net::new(17).input("x", &["1", "12", "16"]).input("z", &["1", "12", "16"]).node("Add", &["x", "z"], &["y"]);
+    let norm = Net::new(17)
+        .input("x", &["1", "12", "16"])
+        .constant("gamma", draw(&[16], 1.0))
+        .constant("beta", draw(&[16], 0.3))
+        .node_with("LayerNormalization", &["x", "gamma", "beta"], &["y"], &[int("axis", -1)]);
+    let softmax = Net::new(17).input("x", &["1", "12", "16"]).node_with("Softmax", &["x"], &["y"], &[int("axis", -1)]);
+    let relu = Net::new(17).input("x", &["1", "12", "16"]).node("Relu", &["x"], &["y"]);
+    vec![
+        ("dense", dense.output("y")),
+        ("mlp", mlp.output("y")),
+        ("conv", conv.output("y")),
+        ("sum", sum.output("y")),
+        ("norm", norm.output("y")),
+        ("softmax", softmax.output("y")),
+        ("relu", relu.output("y")),
+    ]
+}
+
+#[test]
+fn float_networks_run_in_8_bits() {
+    for (name, net) in float_networks() {
+        let float = net.build();
+        let samples = Synthetic::new(&float, 4, 1);
+        let options = quantize::Options { ends: true, ..quantize::Options::default() };
+        let quantised =
+            quantize(&Model::from(net.model()), &samples, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let db = quantised.summary.outputs[0].sqnr_db.unwrap();
+        assert!(db > 25.0, "{name}: {db:.1} dB");
+        let graph = import(&quantised.model, &import::Options::default()).into_graph().unwrap();
+        let inputs = samples.get(0).unwrap().into_owned();
+        let reference = golden::run(&graph, &inputs, Keep::Outputs).unwrap();
+        let expected = reference.get(graph.outputs()[0]).unwrap().to_vec::<f32>().unwrap();
+        let outcome = run(&program_of(&graph, &Composition::default()), &inputs);
+        let found = outcome.outputs[0].1.to_vec::<f32>().unwrap();
+        let differ = expected.iter().zip(&found).filter(|(a, b)| a != b).count();
+        // Softmax and norm are in fixed point: one in a thousand may be off by a step.
+        let most = if ["norm", "softmax"].contains(&name) { 1 } else { 0 };
+        assert!(differ <= most && expected.len() == found.len(), "{name}: {differ} of {} differ", expected.len());
+    }
+}
+
+#[test]
+fn a_network_that_computes_nothing_is_an_error() {
+    let net = Quantised::image(8, 6, 10).net.node_with("Transpose", &["x"], &["y"], &[ints("perm", &[0, 2, 3, 1])]);
+    let error = plan(net.output("y").build(), None).unwrap_err().to_string();
+    assert_eq!(error, "the network computes nothing: its outputs are its inputs under other names and shapes");
 }

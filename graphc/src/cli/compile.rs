@@ -8,12 +8,14 @@ use clap::Args;
 use graphc::edits::Edits;
 use graphc::emit::package::Runtime;
 use graphc::emit::{Emission, Emitted, emit, package};
-use graphc::graph::Tensor;
+use graphc::graph::{Graph, Tensor};
 use graphc::plan::kernel;
+use graphc::quantize::{Samples, Synthetic};
 use graphc::{plan, rewrite};
 use iss::target::Target;
 
 use crate::cli::folder::{self, Contents};
+use crate::cli::ranges::OfFloat;
 use crate::cli::{Exit, Source, complain, input, named, say};
 
 /// Compiles a quantised model to a folder of kernels, their constants and a manifest.
@@ -43,12 +45,15 @@ pub struct Compile {
     /// if none is given
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = named)]
     inputs: Vec<(String, String)>,
+    #[command(flatten)]
+    of_float: OfFloat,
 }
 
 impl Compile {
     pub fn run(self) -> anyhow::Result<Exit> {
         let cut = self.boundaries.as_deref().map(read).transpose()?;
-        let (graph, _) = rewrite::all(&self.source.graph()?)?;
+        let graph = self.of_float.graph(&self.source, |graph| self.calibration(graph))?;
+        let (graph, _) = rewrite::all(&graph)?;
         let plan = plan::plan(graph, cut.as_deref())?;
         let mut emitted = match emit(&plan, &Emission { target: self.target.clone() }) {
             Ok(emitted) => emitted,
@@ -87,8 +92,21 @@ impl Compile {
         if self.inputs.is_empty() {
             return Ok(graphc::emit::golden::sample(plan, 1));
         }
+        self.tensors(&plan.graph)
+    }
+
+    /// What ranges are taken from: the given inputs, or one drawn from a seed.
+    fn calibration(&self, graph: &Graph) -> anyhow::Result<HashMap<String, Tensor>> {
+        if self.inputs.is_empty() {
+            let drawn = Synthetic::new(graph, 1, 1).get(0).map_err(|error| anyhow::anyhow!(error))?.into_owned();
+            return Ok(drawn);
+        }
+        self.tensors(graph)
+    }
+
+    fn tensors(&self, graph: &Graph) -> anyhow::Result<HashMap<String, Tensor>> {
         let read = |(name, file): &(String, String)| {
-            let tensor = input::read(&plan.graph, name, Path::new(file))?;
+            let tensor = input::read(graph, name, Path::new(file))?;
             Ok((name.clone(), tensor))
         };
         self.inputs.iter().map(read).collect()

@@ -12,6 +12,7 @@ mod input;
 mod kernels;
 mod progress;
 mod quantize;
+mod ranges;
 mod run;
 mod show;
 mod validate;

@@ -9,12 +9,14 @@ use clap::Args;
 use graphc::compose::{Composition, Entries};
 use graphc::edits::Edits;
 use graphc::emit::{Emission, Emitted, emit};
+use graphc::graph::{Graph, Tensor};
 use graphc::plan::{self, Plan};
 use graphc::run::program::{EditsByKernel, Program};
 use graphc::{npy, rewrite};
 use iss::sim::Options;
 use iss::target::Target;
 
+use crate::cli::ranges::OfFloat;
 use crate::cli::{Exit, Source, compile, complain, files, in_folder, input, named, progress, show};
 
 /// Compiles a quantised model and runs it on the simulator, in one go
@@ -31,6 +33,8 @@ pub struct Run {
     /// Where what the run cost goes, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    of_float: OfFloat,
     #[command(flatten)]
     show: show::Show,
     #[command(flatten)]
@@ -60,11 +64,12 @@ pub struct Build {
 impl Run {
     pub fn run(self) -> anyhow::Result<Exit> {
         let start = Instant::now();
-        let graph = self.source.graph()?;
-        let mut inputs = HashMap::new();
-        for (name, file) in &self.inputs {
-            inputs.insert(name.clone(), input::read(&graph, name, Path::new(file))?);
-        }
+        let read = |graph: &Graph| -> anyhow::Result<HashMap<String, Tensor>> {
+            let of = |(name, file): &(String, String)| Ok((name.clone(), input::read(graph, name, Path::new(file))?));
+            self.inputs.iter().map(of).collect()
+        };
+        let graph = self.of_float.graph(&self.source, read)?;
+        let inputs = read(&graph)?;
         graphc::run::host::check_inputs(&graph, &inputs)?;
         std::fs::create_dir_all(&self.output_dir)
             .with_context(|| format!("cannot make `{}`", self.output_dir.display()))?;
@@ -89,7 +94,7 @@ impl Run {
 
 impl Build {
     /// A rewritten graph as a program; nothing if parts of it cannot be emitted, which is said.
-    pub fn program(&self, graph: graphc::graph::Graph) -> anyhow::Result<Option<Program>> {
+    pub fn program(&self, graph: Graph) -> anyhow::Result<Option<Program>> {
         let cut = self.boundaries.as_deref().map(compile::read).transpose()?;
         let plan = plan::plan(graph, cut.as_deref())?;
         let Some((emitted, edits)) = self.emitted(&plan)? else { return Ok(None) };

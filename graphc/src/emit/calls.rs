@@ -7,7 +7,7 @@ use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::read::Reader;
 use crate::emit::text::{TensorType, Text, Variable};
-use crate::graph::op::{Binary, Interpolation, QParam};
+use crate::graph::op::{Binary, Interpolation, QParam, QParams};
 use crate::graph::{NodeId, Op};
 use crate::plan::Plan;
 use crate::plan::layout::{Digit, Image, Side};
@@ -48,6 +48,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "requantise",
     "resize_linear",
     "resize_nearest",
+    "softmax",
     "sub",
     "to_packed",
     "to_planar",
@@ -82,6 +83,7 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
             Some(q) => write_norm(cx, text, norm, x, &y, q),
             None => Err("writes float32: quantise the network's output, fixed point is not emitted yet".to_owned()),
         },
+        Kind::Softmax { x, .. } => write_softmax(text, x, &y, known()?),
         Kind::Dense(dense) => write_dense(cx, text, dense, &y),
         Kind::Attention { attention, queries, keys, values } => {
             let table = cx.read.between(&attention.before)?;
@@ -239,18 +241,55 @@ impl DenseParts {
     }
 }
 
+/// A product with weights, however the network writes it.
+struct Product {
+    a: QParam,
+    b: QParams,
+    y: QParam,
+    /// What the product is multiplied by.
+    alpha: f32,
+    /// Weights of one output after the other.
+    weights: Vec<i8>,
+    outputs: usize,
+    /// In steps of the product, one for each output.
+    biases: Vec<i32>,
+}
+
+fn product(cx: &Context, id: NodeId) -> Reason<Product> {
+    match &cx.plan.graph.node(id).op {
+        Op::QLinearMatMul { a, b, y } => {
+            let (weights, outputs) = cx.read.columns(id, 1)?;
+            let biases = vec![0; outputs];
+            Ok(Product { a: *a, b: b.clone(), y: *y, alpha: 1.0, weights, outputs, biases })
+        }
+        Op::QGemm { gemm, .. } if gemm.transpose_a => Err("a transposed input is not emitted".to_owned()),
+        Op::QGemm { gemm, a, b, y } => {
+            let (weights, outputs) = if gemm.transpose_b { cx.read.rows(id, 1)? } else { cx.read.columns(id, 1)? };
+            let biases = cx.read.int32_or(id, 2, outputs)?;
+            if biases.len() != outputs {
+                return Err(format!("a bias of {} elements for {outputs} outputs is not emitted", biases.len()));
+            }
+            Ok(Product { a: *a, b: b.clone(), y: *y, alpha: gemm.alpha, weights, outputs, biases })
+        }
+        _ => Err("is no quantised product".to_owned()),
+    }
+}
+
 pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
-    let node = cx.plan.graph.node(dense.product);
-    let Op::QLinearMatMul { a, b, y } = &node.op else { return Err("is no quantised product".to_owned()) };
+    let Product { a, b, y, alpha, weights, outputs, biases } = product(cx, dense.product)?;
     let b = b.single().ok_or("weights with a scale for each column are not emitted yet")?;
     if b.zero != 0 {
         return Err("weights with a zero point are not emitted".to_owned());
     }
     let rows = dense.x.view.as_rows().ok_or("its input does not lie as tokens")?;
-    let (weights, outputs) = cx.read.columns(dense.product, 1)?;
-    let sum = a.scale * b.scale / y.scale;
+    let sum = alpha * a.scale * b.scale / y.scale;
+    let biases: Vec<i32> = zero_biases(&weights, outputs, a.zero)
+        .iter()
+        .zip(&biases)
+        .map(|(zero, bias)| zero.wrapping_add(*bias))
+        .collect();
     let mut parts = DenseParts {
-        weights: Constant::stream(outputs, rows.features, &weights, &zero_biases(&weights, outputs, a.zero)),
+        weights: Constant::stream(outputs, rows.features, &weights, &biases),
         rows: (rows.tokens, rows.features),
         outputs,
         scales: (sum, None),
@@ -259,7 +298,7 @@ pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
         residual: None,
         zeros: (0, 0, 0),
     };
-    let mut end = *y;
+    let mut end = y;
     if let Some(bias) = dense.bias {
         let (constant, q, product, y) = cx.read.bias(bias)?;
         if constant.len() != outputs {
@@ -271,11 +310,10 @@ pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
             return Err("the sum with its bias leaves the fixed point in which it is rounded".to_owned());
         }
         let words = addends(&steps, q.scale / y.scale, y.zero);
-        parts.weights = if symmetric(&[*a, product, y]) {
+        parts.weights = if symmetric(&[a, product, y]) {
             Constant::stream(outputs, rows.features, &weights, &words)
         } else {
             parts.around = Some(product.zero);
-            let biases = zero_biases(&weights, outputs, a.zero);
             Constant::stream_with_addends(outputs, rows.features, &weights, &biases, &words)
         };
         parts.scales.1 = Some(product.scale / y.scale);
@@ -376,6 +414,21 @@ fn call_dense(text: &mut Text, parts: &DenseParts, args: [String; 3], generics: 
         }
     };
     text.call(&format!("{NN}::matmul::{name}"), &generics, &args);
+    Ok(())
+}
+
+/// Softmax over the features of each token.
+fn write_softmax(text: &mut Text, x: &Operand, y: &Variable, q: QParam) -> Reason {
+    let rows = x.view.as_rows().ok_or("its input does not lie as tokens")?;
+    let (n, k) = (rows.tokens, rows.features);
+    let steps = 1.0 / f64::from(q.scale);
+    let (fraction, step) = (exponent_bits(k), step_bits(steps));
+    let table = Constant::words(&exponentials(x.q.scale, fraction));
+    let table = text.constant(&format!("{}_exponentials", y.name), table);
+    let layout = format!("Tokens<{n}, {k}>");
+    let from = variable(text, x)?.read(&layout);
+    let args = [from, table, y.write(&layout), fixed(steps, step)?, q.zero.to_string()];
+    text.call(&format!("{NN}::softmax::softmax"), &[n, k, fraction as usize, step as usize], &args);
     Ok(())
 }
 

@@ -64,6 +64,13 @@ impl<'a> Reader<'a> {
         Ok(((0..n).flat_map(|column| (0..k).map(move |row| (row, column))).map(|(r, c)| rows[r * n + c]).collect(), n))
     }
 
+    /// Rows of a constant matrix, one after the other, and how many they are.
+    pub fn rows(&self, node: NodeId, place: usize) -> Reason<(Vec<i8>, usize)> {
+        let id = self.input(node, place)?;
+        let &[n, _] = &self.m.graph.value(id).ty.shape[..] else { return Err("its weights are no matrix".to_owned()) };
+        Ok((self.elements(id)?, n))
+    }
+
     /// The constant operand of a quantised sum.
     pub fn bias(&self, node: NodeId) -> Reason<Bias> {
         let Op::QLinearBinary { function: Binary::Add, a, b, y } = self.m.graph.node(node).op else {

@@ -34,6 +34,9 @@ pub enum PlanError {
     /// Nodes that become part of no kernel.
     #[error("{}", lines(.0))]
     Ungrouped(Vec<Ungrouped>),
+    /// Nothing is left to compute.
+    #[error("the network computes nothing: its outputs are its inputs under other names and shapes")]
+    Nothing,
     /// A line of a boundaries file cannot be read.
     #[error("boundaries, line {line}: {reason}")]
     Boundary {

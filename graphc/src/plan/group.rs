@@ -60,6 +60,8 @@ enum Float {
     Steps(ValueId, QParam),
     /// The result of a norm, and the steps that it comes from.
     Norm(Norm, Operand),
+    /// The result of a softmax, and the steps that it comes from.
+    Softmax(NodeId, Operand),
 }
 
 struct Grouper<'a> {
@@ -78,6 +80,9 @@ struct Grouper<'a> {
 }
 
 type Reason = Result<(), String>;
+
+/// What is said of a node of a float network.
+const OF_FLOAT: &str = "no kernel takes it in float\n  help: quantise the network with `graphc quantize`, or on the way with `--ranges auto`";
 
 impl<'a> Grouper<'a> {
     fn new(graph: &'a Graph) -> Self {
@@ -106,12 +111,15 @@ impl<'a> Grouper<'a> {
 
     /// A product with weights takes the sum with constants behind it, and the sum with another tensor behind that.
     fn claim_dense(&mut self, id: NodeId, node: &Node) {
-        let is_dense = matches!(node.op, Op::QLinearMatMul { .. })
+        let is_dense = matches!(node.op, Op::QLinearMatMul { .. } | Op::QGemm { .. })
             && node.inputs.get(1).copied().flatten().is_some_and(|w| self.is_constant(w));
         if !is_dense {
             return;
         }
-        let bias = self.sum_behind(node.outputs[0]).filter(|&(_, other)| self.is_constant(other)).map(|(sum, _)| sum);
+        // A QGemm has its bias in the sums of the product already.
+        let constant_sum =
+            |&(_, other): &(NodeId, ValueId)| matches!(node.op, Op::QLinearMatMul { .. }) && self.is_constant(other);
+        let bias = self.sum_behind(node.outputs[0]).filter(constant_sum).map(|(sum, _)| sum);
         let end = bias.map_or(node.outputs[0], |sum| self.m.graph.node(sum).outputs[0]);
         let residual = self.sum_behind(end).filter(|&(sum, other)| {
             let same = self.m.graph.value(other).ty == self.m.graph.value(end).ty;
@@ -133,6 +141,11 @@ impl<'a> Grouper<'a> {
             [Some(a), Some(b)] if is_sum && a != b => Some((id, if a == value { b } else { a })),
             _ => None,
         }
+    }
+
+    /// Whether nothing of the network is quantised.
+    fn is_float(&self) -> bool {
+        !self.m.graph.values().iter().any(|value| value.ty.dtype.is_int8())
     }
 
     fn is_constant(&self, id: ValueId) -> bool {
@@ -191,6 +204,7 @@ impl<'a> Grouper<'a> {
             Op::Resize { .. } if self.keeps_extents(node) => self.alias(id, node, |view| Some(view.clone())),
             Op::DequantizeLinear { q, .. } => self.dequantise(id, node, q.single()),
             Op::LayerNormalization { axis, .. } => self.norm(id, node, *axis),
+            Op::Softmax { first, last } => self.softmax(id, node, [*first, *last]),
             Op::QuantizeLinear { q, .. } => self.quantise(id, node, q.single()),
             Op::QLinearConv { x, y, .. } => {
                 let x = self.operand(node, 0, *x)?;
@@ -231,6 +245,7 @@ impl<'a> Grouper<'a> {
                 let x = self.image(node, 0, x)?;
                 self.step(id, Kind::Pool { node: id, x }, image_of(self.m.graph, node)?, *y)
             }
+            _ if self.is_float() => Err(OF_FLOAT.to_owned()),
             _ => Err("no kernel takes it; quantise the network, or exclude the node from it on both sides".to_owned()),
         }
     }
@@ -303,6 +318,7 @@ impl<'a> Grouper<'a> {
                 let before = Some(Box::new(before.clone()));
                 (Norm { node: id, before }, x.clone())
             }
+            Some(Float::Softmax(..)) => return Err("normalises a float32 softmax, expected a quantised one".to_owned()),
             Some(Float::Input) | None => return Err("normalises a float input, expected a quantised tensor".to_owned()),
         };
         let y = node.outputs[0];
@@ -313,6 +329,25 @@ impl<'a> Grouper<'a> {
             self.step_of(id, kind, view.of_root(y), Order::Packed, None)?;
         }
         self.floats.insert(y, Float::Norm(norm, x));
+        Ok(())
+    }
+
+    /// A softmax that is none of an attention.
+    fn softmax(&mut self, id: NodeId, node: &Node, [first, last]: [usize; 2]) -> Reason {
+        let view = self.view(node.inputs[0].ok_or("it reads nothing")?)?;
+        if view.as_rows().is_none() || first != last || last + 1 != view.shape().len() {
+            return Err("goes over other axes than the features of tokens".to_owned());
+        }
+        let Some(Float::Steps(root, q)) = self.floats.get(&view.root) else {
+            return Err("reads a float tensor, expected a quantised one".to_owned());
+        };
+        let (x, y) = (Operand { view: view.of_root(*root), q: *q }, node.outputs[0]);
+        if self.m.is_output(y) {
+            return Err("writes float32: quantise the network's output".to_owned());
+        }
+        self.taken[id.index()] = true;
+        self.out.views.insert(y, view.of_root(y));
+        self.floats.insert(y, Float::Softmax(id, x));
         Ok(())
     }
 
@@ -335,6 +370,9 @@ impl<'a> Grouper<'a> {
                 self.normed.push((norm.node, q, y));
                 self.step_of(id, Kind::Norm { norm, x }, view.of_root(y), Order::Packed, Some(q))
             }
+            Some(Float::Softmax(node, x)) => {
+                self.step_of(id, Kind::Softmax { node, x }, view.of_root(y), Order::Packed, Some(q))
+            }
             Some(Float::Steps(..)) => Err("only changes the scale, which `fold-tables` should have folded".to_owned()),
             None => Err("quantises what is no tensor of the device".to_owned()),
         }
@@ -343,7 +381,9 @@ impl<'a> Grouper<'a> {
     fn dense(&mut self, id: NodeId, product: NodeId, bias: Option<NodeId>, residual: Option<NodeId>) -> Reason {
         let graph = self.m.graph;
         let node = graph.node(product);
-        let Op::QLinearMatMul { a, .. } = &node.op else { return Err("is no quantised product".to_owned()) };
+        let (Op::QLinearMatMul { a, .. } | Op::QGemm { a, .. }) = &node.op else {
+            return Err("is no quantised product".to_owned());
+        };
         let x = self.operand(node, 0, *a)?;
         let x = if x.view.as_rows().is_some() { x } else { self.moved(node, 0, x)? };
         x.view.as_rows().ok_or("its input does not lie as tokens")?;
@@ -551,12 +591,17 @@ fn nodes_of(kind: &Kind, last: NodeId) -> Vec<NodeId> {
 fn settle(graph: &Graph, steps: &mut [Step]) {
     let mut owned: HashSet<NodeId> = steps.iter().flat_map(|step| step.nodes.iter().copied()).collect();
     for step in steps {
-        let Kind::Norm { norm, .. } = &step.kind else { continue };
-        let mut at = Some(norm.node);
+        let mut at = match &step.kind {
+            Kind::Norm { norm, .. } => Some(norm.node),
+            Kind::Softmax { node, .. } => Some(*node),
+            _ => continue,
+        };
         while let Some(node) = at {
             let op = &graph.node(node).op;
             let is_move = matches!(op, Op::Reshape { .. } | Op::Transpose { .. });
-            if !matches!(op, Op::LayerNormalization { .. } | Op::DequantizeLinear { .. }) && !is_move {
+            let is_float =
+                matches!(op, Op::LayerNormalization { .. } | Op::Softmax { .. } | Op::DequantizeLinear { .. });
+            if !is_float && !is_move {
                 break;
             }
             if !is_move && owned.insert(node) {

@@ -52,10 +52,14 @@ pub struct Size {
 /// Plans a graph that was rewritten.
 ///
 /// # Errors
-/// [`PlanError::Ungrouped`] lists every node that no step takes; others are faults of the boundaries.
+/// [`PlanError::Ungrouped`] lists every node that no step takes, [`PlanError::Nothing`] is a network without any; others are faults
+/// of the boundaries.
 pub fn plan(graph: Graph, boundaries: Option<&[Boundary]>) -> Result<Plan, PlanError> {
     let grouped = group::group(&graph).map_err(PlanError::Ungrouped)?;
     let kernels = kernel::cut(&graph, &grouped, boundaries)?;
+    if kernels.is_empty() {
+        return Err(PlanError::Nothing);
+    }
     let outputs: Vec<ValueId> =
         graph.outputs().iter().filter_map(|id| grouped.views.get(id)).map(|view| view.root).collect();
     let places = memory::places(&grouped, &kernels, &outputs);

@@ -65,7 +65,7 @@ pub struct Norm {
 /// A matrix product with weights, and what is added to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dense {
-    /// The QLinearMatMul.
+    /// The QLinearMatMul, or the QGemm.
     pub product: NodeId,
     /// Its data.
     pub x: Operand,
@@ -99,6 +99,13 @@ pub enum Kind {
     },
     /// A dense layer.
     Dense(Dense),
+    /// Softmax over the features of tokens, steps to steps.
+    Softmax {
+        /// The Softmax.
+        node: NodeId,
+        /// Its data.
+        x: Operand,
+    },
     /// All heads of an attention.
     Attention {
         /// Where it is.
@@ -235,6 +242,7 @@ impl Step {
             Kind::Input { .. } => Vec::new(),
             Kind::Conv { x, .. }
             | Kind::Norm { x, .. }
+            | Kind::Softmax { x, .. }
             | Kind::Table { x, .. }
             | Kind::Bias { x, .. }
             | Kind::Put { x, .. }
@@ -267,6 +275,7 @@ impl Step {
             Kind::Input { .. } => "input",
             Kind::Conv { .. } => "conv",
             Kind::Norm { .. } => "norm",
+            Kind::Softmax { .. } => "softmax",
             Kind::Dense(_) => "dense",
             Kind::Attention { .. } => "attention",
             Kind::MixFfn { .. } => "ffn",

@@ -44,16 +44,17 @@ pub(super) fn write(
         writer: Writer::new(network),
         quantised: HashMap::new(),
         floats: network.graph.inputs().iter().map(|&id| network.graph.value(id).name.clone()).collect(),
+        renamed: HashMap::new(),
     };
     for (site, choice) in selection.of(network) {
         let outcome = match choice {
             Choice::Quantise(role) => form.node(site, role)?,
-            _ => form.float(site),
+            _ => form.float(site)?,
         };
         form.writer.outcome(outcome);
     }
     for &id in network.graph.outputs() {
-        form.as_float(&network.graph.value(id).name);
+        form.output(&network.graph.value(id).name)?;
     }
     Ok(form.writer.finish())
 }
@@ -67,6 +68,8 @@ struct Form<'a> {
     quantised: HashMap<String, Quantised>,
     /// Those that are there in float.
     floats: HashSet<String>,
+    /// Names under which float tensors at the ends of the network stand, where they are to be of 8 bits.
+    renamed: HashMap<String, String>,
 }
 
 impl Form<'_> {
@@ -82,16 +85,29 @@ impl Form<'_> {
                 let q = QParam { scale: 1.0 / 256.0, zero: -128, dtype: DType::I8 };
                 self.unary(site, Some(q), vec![int("opset", self.network.opset)])
             }
-            Role::GlobalAveragePool if self.is_quantised(site) => self.unary(site, None, vec![int("channels_last", 0)]),
-            Role::Clamp if self.is_quantised(site) => Ok(self.clamp(site)),
-            Role::Moves if self.is_quantised(site) && has_8_bit_form(site, self.network.opset) => Ok(self.moves(site)),
-            Role::Index if self.is_quantised(site) => Ok(self.index(site)),
-            _ => Ok(self.float(site)),
+            Role::GlobalAveragePool if self.reaches_quantised(site)? => {
+                self.unary(site, None, vec![int("channels_last", 0)])
+            }
+            Role::Clamp if self.is_quantised(site) => self.clamp(site),
+            Role::Moves if has_8_bit_form(site, self.network.opset) && self.reaches_quantised(site)? => {
+                Ok(self.moves(site))
+            }
+            Role::Index if self.reaches_quantised(site)? => Ok(self.index(site)),
+            _ => self.float(site),
         }
     }
 
     fn is_quantised(&self, site: &Site) -> bool {
         self.quantised.contains_key(&site.proto.input[0])
+    }
+
+    /// Whether the input of a node is of 8 bits, or is brought to them since it is one of the network.
+    fn reaches_quantised(&mut self, site: &Site) -> Result<bool, QuantizeError> {
+        let x = &site.proto.input[0];
+        if self.options.ends && self.is_float_input(x) {
+            self.as_quantised(x)?;
+        }
+        Ok(self.is_quantised(site))
     }
 
     fn conv(&mut self, site: &Site) -> Result<Outcome, QuantizeError> {
@@ -109,7 +125,7 @@ impl Form<'_> {
         let bias = match (bias, &weight) {
             (Some(name), Some(weight)) => Some(self.writer.bias(name, 1.0, x.q.scale, weight)?),
             // A bias beside weights that are computed has no scale beforehand.
-            (Some(_), None) => return Ok(self.float(site)),
+            (Some(_), None) => return self.float(site),
             (None, _) => None,
         };
         inputs.extend(self.result(site, None)?);
@@ -135,7 +151,7 @@ impl Form<'_> {
 
     fn gemm(&mut self, site: &Site) -> Result<Outcome, QuantizeError> {
         if self.network.constant(&site.proto.input[1]).is_none() {
-            return Ok(self.float(site));
+            return self.float(site);
         }
         let x = self.as_quantised(&site.proto.input[0])?;
         let by_row = int_of(&site.proto, "transB").unwrap_or(0) != 0;
@@ -190,13 +206,13 @@ impl Form<'_> {
     }
 
     /// Relu and Clip: the saturation of their input, or float.
-    fn clamp(&mut self, site: &Site) -> Outcome {
+    fn clamp(&mut self, site: &Site) -> Result<Outcome, QuantizeError> {
         let (input, output) = (&site.proto.input[0], &site.proto.output[0]);
         if !self.parameters.saturates(self.network, input) {
             return self.float(site);
         }
         self.quantised.insert(output.clone(), self.quantised[input].clone());
-        Outcome::Absorbed
+        Ok(Outcome::Absorbed)
     }
 
     /// A node that moves elements, on 8-bit ones.
@@ -231,13 +247,52 @@ impl Form<'_> {
     }
 
     /// A node as it is.
-    fn float(&mut self, site: &Site) -> Outcome {
-        for name in &site.proto.input {
+    fn float(&mut self, site: &Site) -> Result<Outcome, QuantizeError> {
+        let mut proto = copied(site);
+        for name in &mut proto.input {
             self.as_float(name);
+            if self.options.ends && self.is_float_input(name) {
+                self.dequantised_input(name)?;
+            }
+            *name = self.renamed.get(name).unwrap_or(name).clone();
         }
-        self.floats.extend(site.proto.output.iter().cloned());
-        self.writer.push(copied(site));
-        Outcome::Float
+        for name in &mut proto.output {
+            self.floats.insert(name.clone());
+            if self.options.ends && self.network.is_output(name) && self.network.is_float(name) {
+                let renamed = format!("{name}_QuantizeLinear_Input");
+                self.renamed.insert(name.clone(), renamed.clone());
+                *name = renamed;
+            }
+        }
+        self.writer.push(proto);
+        Ok(Outcome::Float)
+    }
+
+    fn is_float_input(&self, name: &str) -> bool {
+        let is_input = || self.network.value(name).is_some_and(|v| v.producer.is_none() && v.constant.is_none());
+        self.network.is_float(name) && is_input()
+    }
+
+    /// Brings an input of the network to 8 bits and back, once.
+    fn dequantised_input(&mut self, name: &str) -> Result<(), QuantizeError> {
+        if !self.renamed.contains_key(name) {
+            let operands = self.as_quantised(name)?.operands().to_vec();
+            let (op, renamed) = ("DequantizeLinear", format!("{name}_DequantizeLinear_Output"));
+            self.writer.push(node(op, "", format!("{name}_{op}"), operands, renamed.clone()));
+            self.renamed.insert(name.to_owned(), renamed);
+        }
+        Ok(())
+    }
+
+    /// Brings an output of the network to float, through 8 bits where it is to be of them.
+    fn output(&mut self, name: &str) -> Result<(), QuantizeError> {
+        if self.renamed.contains_key(name) && !self.is_float_input(name) {
+            let operands = self.as_quantised(name)?.operands().to_vec();
+            let op = "DequantizeLinear";
+            self.writer.push(node(op, "", format!("{name}_{op}"), operands, name.to_owned()));
+        }
+        self.as_float(name);
+        Ok(())
     }
 
     /// Brings a tensor to float, if it is not.
@@ -272,7 +327,9 @@ impl Form<'_> {
             let q = self.parameters.of(name)?;
             let stored = format!("{name}_quantized");
             let (scale, zero) = self.writer.store(name, &stored, q);
-            let inputs = vec![name.to_owned(), scale.clone(), zero.clone()];
+            // An input goes to 8 bits from its own name, an output of float nodes from the one that it has there.
+            let from = self.renamed.get(name).filter(|_| !self.is_float_input(name)).map_or(name, String::as_str);
+            let inputs = vec![from.to_owned(), scale.clone(), zero.clone()];
             let op = "QuantizeLinear";
             self.writer.push(node(op, "", format!("{name}_{op}"), inputs, stored.clone()));
             Quantised { name: stored, scale, zero, q }

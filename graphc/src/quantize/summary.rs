@@ -91,6 +91,11 @@ impl Summary {
         Summary { float_bytes, bytes, samples, operators, scales: scales(written), zero_tensors, tensors, outputs }
     }
 
+    /// Nodes.
+    pub fn n_nodes(&self) -> usize {
+        self.operators.iter().map(|op| op.quantised + op.moved + op.float).sum()
+    }
+
     /// Nodes in float.
     pub fn n_float(&self) -> usize {
         self.operators.iter().map(|op| op.float).sum()
@@ -185,7 +190,7 @@ impl fmt::Display for Summary {
             kib(self.bytes),
             self.samples,
             self.n_float(),
-            self.operators.iter().map(|op| op.quantised + op.moved + op.float).sum::<usize>(),
+            self.n_nodes(),
         )
     }
 }

@@ -17,9 +17,11 @@ pub(super) fn find(graph: &Graph) -> Vec<Patch> {
     let patches = matcher.nodes().filter_map(|(id, node)| {
         let (&[y], Some(&root)) = (&node.outputs[..], roots.get(node.outputs.first()?)) else { return None };
         let longer = data(graph, node).any(|input| input != root);
+        // What goes out as float32 ends a chain at the 8-bit tensor in front of it.
         let leaves = |&reader: &_| {
-            let reads = graph.node(reader);
-            reads.outputs.iter().any(|out| roots.get(out) != Some(&root))
+            let goes_out = |&out: &ValueId| matcher.is_output(out) && !graph.value(out).ty.dtype.is_int8();
+            let is_root = |out: &ValueId| roots.get(out) == Some(&root);
+            graph.node(reader).outputs.iter().any(|out| !is_root(out) || goes_out(out))
         };
         let end = matcher.is_output(y) || matcher.readers(y).iter().any(leaves);
         if !(longer && end && graph.value(y).ty.dtype.is_int8()) {
