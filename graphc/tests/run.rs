@@ -209,7 +209,23 @@ fn float_networks() -> Vec<(&'static str, Net)> {
         .node_with("LayerNormalization", &["x", "gamma", "beta"], &["y"], &[int("axis", -1)]);
     let softmax = Net::new(17).input("x", &["1", "12", "16"]).node_with("Softmax", &["x"], &["y"], &[int("axis", -1)]);
     let relu = Net::new(17).input("x", &["1", "12", "16"]).node("Relu", &["x"], &["y"]);
+    let classifier = Net::new(17)
+        .input("x", &["1", "3", "16", "16"])
+        .constant("w1", draw(&[8, 3, 3, 3], 0.5))
+        .constant("w2", draw(&[8, 8, 3, 3], 0.3))
+        .constant("b", draw(&[8], 1.0))
+        .constant("w3", draw(&[8, 4], 0.5))
+        .node_with("Conv", &["x", "w1", "b"], &["c1"], &[ints("pads", &[1, 1, 1, 1]), ints("strides", &[2, 2])])
+        .node("Relu", &["c1"], &["r1"])
+        .node_with("MaxPool", &["r1"], &["p"], &[ints("kernel_shape", &[2, 2]), ints("strides", &[2, 2])])
+        .node_with("Conv", &["p", "w2"], &["c2"], &[ints("pads", &[1, 1, 1, 1])])
+        .node("Add", &["p", "c2"], &["s"])
+        .node("Relu", &["s"], &["r2"])
+        .node("GlobalAveragePool", &["r2"], &["g"])
+        .node("Flatten", &["g"], &["f"])
+        .node("Gemm", &["f", "w3"], &["y"]);
     vec![
+        ("classifier", classifier.output("y")),
         ("dense", dense.output("y")),
         ("mlp", mlp.output("y")),
         ("conv", conv.output("y")),
@@ -225,7 +241,7 @@ fn float_networks_run_in_8_bits() {
     for (name, net) in float_networks() {
         let float = net.build();
         let samples = Synthetic::new(&float, 4, 1);
-        let options = quantize::Options { ends: true, ..quantize::Options::default() };
+        let options = quantize::Options { compilable: true, ..quantize::Options::default() };
         let quantised =
             quantize(&Model::from(net.model()), &samples, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
         let db = quantised.summary.outputs[0].sqnr_db.unwrap();

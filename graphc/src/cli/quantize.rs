@@ -63,9 +63,10 @@ pub struct Quantize {
     /// Quantise Softmax, Sigmoid and LayerNormalization too, where the form can
     #[arg(long)]
     no_default_exclude: bool,
-    /// Bring float inputs and outputs to 8 bits even where only float nodes touch them, as `compile` and `run` want them
+    /// Bring more to 8 bits, as `compile` and `run` want it: inputs and outputs even where only float nodes touch them, and what
+    /// nodes move
     #[arg(long)]
-    int8_ends: bool,
+    compilable: bool,
     /// Print the summary as JSON, with all tensors
     #[arg(long)]
     json: bool,
@@ -145,7 +146,7 @@ impl Quantize {
             activations: if self.asymmetric { Scheme::Asymmetric } else { Scheme::Symmetric },
             per_channel: self.per_channel,
             exclude: defaults.chain(self.exclude.iter().cloned()).collect(),
-            ends: self.int8_ends,
+            compilable: self.compilable,
             dims: self.source.dims.iter().cloned().collect(),
         }
     }

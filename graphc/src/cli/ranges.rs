@@ -30,7 +30,7 @@ impl OfFloat {
         let graph = source.graph()?;
         let Some(ranges) = &self.ranges else { return Ok(graph) };
         let model = Model::read(&source.model)?;
-        let options = Options { ends: true, dims: source.dims.iter().cloned().collect(), ..Options::default() };
+        let options = Options { compilable: true, dims: source.dims.iter().cloned().collect(), ..Options::default() };
         let quantised = if ranges == "auto" {
             quantize(&model, &vec![inputs(&graph)?], &options)
         } else {

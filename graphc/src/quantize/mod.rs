@@ -83,9 +83,9 @@ pub struct Options {
     pub per_channel: bool,
     /// Nodes that stay in float: operator types, names of nodes, or patterns of names with `*` and `?`.
     pub exclude: Vec<String>,
-    /// Whether float inputs and outputs of the network are brought to 8 bits even where only float nodes touch them, as the
-    /// compiler wants them. In the QDQ form they are left alone.
-    pub ends: bool,
+    /// Whether more is brought to 8 bits than need be, as the compiler wants it: inputs and outputs of the network even where only
+    /// float nodes touch them, and what nodes move or choose from. The QDQ form does not know this.
+    pub compilable: bool,
     /// Extents of dynamic dimensions, by name.
     pub dims: BTreeMap<String, usize>,
 }
@@ -98,7 +98,7 @@ impl Default for Options {
             activations: Scheme::Symmetric,
             per_channel: false,
             exclude: DEFAULT_EXCLUSIONS.map(str::to_owned).to_vec(),
-            ends: false,
+            compilable: false,
             dims: BTreeMap::new(),
         }
     }

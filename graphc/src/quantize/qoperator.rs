@@ -101,10 +101,10 @@ impl Form<'_> {
         self.quantised.contains_key(&site.proto.input[0])
     }
 
-    /// Whether the input of a node is of 8 bits, or is brought to them since it is one of the network.
+    /// Whether the input of a node that moves elements is of 8 bits, or is brought to them.
     fn reaches_quantised(&mut self, site: &Site) -> Result<bool, QuantizeError> {
         let x = &site.proto.input[0];
-        if self.options.ends && self.is_float_input(x) {
+        if self.options.compilable && self.network.constant(x).is_none() {
             self.as_quantised(x)?;
         }
         Ok(self.is_quantised(site))
@@ -251,14 +251,14 @@ impl Form<'_> {
         let mut proto = copied(site);
         for name in &mut proto.input {
             self.as_float(name);
-            if self.options.ends && self.is_float_input(name) {
+            if self.options.compilable && self.is_float_input(name) {
                 self.dequantised_input(name)?;
             }
             *name = self.renamed.get(name).unwrap_or(name).clone();
         }
         for name in &mut proto.output {
             self.floats.insert(name.clone());
-            if self.options.ends && self.network.is_output(name) && self.network.is_float(name) {
+            if self.options.compilable && self.network.is_output(name) && self.network.is_float(name) {
                 let renamed = format!("{name}_QuantizeLinear_Input");
                 self.renamed.insert(name.clone(), renamed.clone());
                 *name = renamed;

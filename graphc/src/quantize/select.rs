@@ -38,7 +38,7 @@ impl Selection {
             network.sites.iter().map(|site| choose(network, site, &exclusions, options)).collect();
         let computes = |choice: &Choice| matches!(choice, Choice::Quantise(role) if role.computes());
         // Where the ends are to be of 8 bits, that alone is something.
-        if !choices.iter().any(computes) && !options.ends {
+        if !choices.iter().any(computes) && !options.compilable {
             let operators: BTreeSet<&str> = network.sites.iter().map(|s| s.node.origin.op_type.as_str()).collect();
             let operators: Vec<&str> = operators.into_iter().take(12).collect();
             return Err(QuantizeError::Nothing { operators: operators.join(", ") });
