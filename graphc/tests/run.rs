@@ -17,7 +17,7 @@ use graphc::run::program::{Outcome, Program};
 use iss::sim::Options;
 use iss::target::QC_U;
 use support::small::{Quantised, encoder_block};
-use support::{Lcg, Net, float, int, ints};
+use support::{Lcg, Net, float, int, ints, list, scalar};
 
 /// An image of random values within the range of the networks' scales.
 fn image(shape: &[usize]) -> HashMap<String, Tensor> {
@@ -218,13 +218,19 @@ fn float_networks() -> Vec<(&'static str, Net)> {
         .node_with("Conv", &["x", "w1", "b"], &["c1"], &[ints("pads", &[1, 1, 1, 1]), ints("strides", &[2, 2])])
         .node("Relu", &["c1"], &["r1"])
         .node_with("MaxPool", &["r1"], &["p"], &[ints("kernel_shape", &[2, 2]), ints("strides", &[2, 2])])
-        .node_with("Conv", &["p", "w2"], &["c2"], &[ints("pads", &[1, 1, 1, 1])])
+        .constant("gamma", draw(&[8], 1.0))
+        .constant("variance", list(&[0.5_f32; 8]))
+        .node_with("Conv", &["p", "w2"], &["u2"], &[ints("pads", &[1, 1, 1, 1])])
+        .node("BatchNormalization", &["u2", "gamma", "b", "b", "variance"], &["c2"])
         .node("Add", &["p", "c2"], &["s"])
         .node("Relu", &["s"], &["r2"])
         .node("GlobalAveragePool", &["r2"], &["g"])
         .node("Flatten", &["g"], &["f"])
         .node("Gemm", &["f", "w3"], &["y"]);
+    let scaled =
+        Net::new(17).input("x", &["1", "12", "16"]).constant("c", scalar(0.37_f32)).node("Mul", &["x", "c"], &["y"]);
     vec![
+        ("scaled", scaled.output("y")),
         ("classifier", classifier.output("y")),
         ("dense", dense.output("y")),
         ("mlp", mlp.output("y")),

@@ -84,16 +84,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Entries of a table.
+    /// Entries of a table, or those that arithmetic with one constant amounts to.
     pub fn table(&self, node: NodeId) -> Reason<[u8; 256]> {
         match &self.m.graph.node(node).op {
             Op::Table { table, .. } => Ok(**table),
+            Op::QLinearBinary { .. } => Ok(self.through(&[node])?.0),
             _ => Err("is no table".to_owned()),
         }
     }
 
     /// What the nodes between two tensors of 8 bits do to each value, by its bits, and what the last of them stands for.
     pub fn between(&self, nodes: &[NodeId]) -> Reason<([u8; 256], QParam)> {
+        let (table, q) = self.through(nodes)?;
+        Ok((table, q.ok_or("its softmax reads no quantised scores")?))
+    }
+
+    /// What nodes do to each value of 8 bits, and the parameters of the last DequantizeLinear, which is passed over.
+    fn through(&self, nodes: &[NodeId]) -> Reason<([u8; 256], Option<QParam>)> {
         let all: Vec<i8> = (0..=255_u8).map(|bits| bits as i8).collect();
         let mut tensor: Tensor = ndarray::Array1::from(all).into_dyn().into();
         let mut q = None;
@@ -110,8 +117,7 @@ impl<'a> Reader<'a> {
             let results = golden::eval(&node.op, &views).map_err(|error| error.to_string())?;
             tensor = results.into_iter().next().ok_or("gives nothing")?;
         }
-        let values: Vec<i8> = tensor.to_vec().ok_or("its scores become float32 before the softmax reads them")?;
-        let q = q.ok_or("its softmax reads no quantised scores")?;
+        let values: Vec<i8> = tensor.to_vec().ok_or("its values become float32 before they are read as 8 bits")?;
         let mut table = [0; 256];
         for (entry, value) in table.iter_mut().zip(values) {
             *entry = value as u8;

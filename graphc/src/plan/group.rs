@@ -460,6 +460,10 @@ impl<'a> Grouper<'a> {
                 let x = self.operand(node, place, q[place])?;
                 let constant = if left { a } else { b };
                 let n = self.m.graph.value(constant).ty.len();
+                if n == 1 && x.view.len() > 1 && x.view.shape() == self.m.graph.value(out).ty.shape {
+                    let view = x.view.of_root(out);
+                    return self.step_of(id, Kind::Table { node: id, x }, view, Order::Packed, Some(y));
+                }
                 let is_bias = x.view.as_rows().is_some_and(|rows| rows.features == n);
                 if function != Binary::Add || !is_bias {
                     return Err("the constant operand is no sum with one number for each channel".to_owned());

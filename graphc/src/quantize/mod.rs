@@ -13,6 +13,7 @@
 mod calibrate;
 mod constants;
 mod error;
+mod fold;
 mod histogram;
 mod network;
 mod operators;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::graph::{DType, Graph, Node, Op, Tensor, Value, ValueId};
 use crate::onnx::Model;
 use crate::onnx::proto::NodeProto;
-use crate::quantize::QuantizeError;
+use crate::quantize::{QuantizeError, fold};
 
 /// A node, in both forms.
 #[derive(Debug, Clone)]
@@ -20,11 +20,13 @@ pub(super) struct Site<'a> {
 pub(super) struct Network<'a> {
     /// The network.
     pub graph: &'a Graph,
-    /// Its nodes, in an order in which they can run, without those that do nothing.
+    /// Its nodes, in an order in which they can run, without those that do nothing or became part of others.
     pub sites: Vec<Site<'a>>,
     /// Version of ONNX's own operators.
     pub opset: i64,
     ids: HashMap<&'a str, ValueId>,
+    /// Constants that are not the graph's.
+    folded: HashMap<String, Tensor>,
     n_readers: HashMap<String, usize>,
 }
 
@@ -57,6 +59,7 @@ impl<'a> Network<'a> {
                 sites.push(Site { node, proto });
             }
         }
+        let folded = fold::batch_norms(graph, &mut sites);
         let ids = graph.values().iter().enumerate().map(|(i, v)| (v.name.as_str(), ValueId(i as u32))).collect();
         let mut n_readers = HashMap::new();
         let read = sites.iter().flat_map(|site: &Site| &site.proto.input).filter(|name| !name.is_empty());
@@ -64,7 +67,7 @@ impl<'a> Network<'a> {
             *n_readers.entry(name.clone()).or_insert(0) += 1;
         }
         let opset = model.proto.opset_import.iter().find(|set| set.domain.is_empty() || set.domain == "ai.onnx");
-        Ok(Network { graph, sites, opset: opset.map_or(0, |set| set.version), ids, n_readers })
+        Ok(Network { graph, sites, folded, opset: opset.map_or(0, |set| set.version), ids, n_readers })
     }
 
     /// A value by its name.
@@ -73,8 +76,8 @@ impl<'a> Network<'a> {
     }
 
     /// A constant by its name.
-    pub fn constant(&self, name: &str) -> Option<&'a Tensor> {
-        self.value(name)?.constant.as_deref()
+    pub fn constant(&self, name: &str) -> Option<&Tensor> {
+        self.folded.get(name).or_else(|| self.value(name)?.constant.as_deref())
     }
 
     /// Whether a value is of float32.

@@ -72,7 +72,17 @@ pub fn networks() -> Vec<(&'static str, Net, f64)> {
         .node_with("Concat", &["leaky", "gate"], &["both"], &[int("axis", 1)])
         .node("GlobalAveragePool", &["both"], &["global"])
         .node("Reshape", &["global", "shape"], &["y"]);
+    let normalised = Net::new(17)
+        .input("x", &["1", "3", "8", "6"])
+        .constant("w", draw(&[4, 3, 1, 1], 0.7))
+        .constant("b", draw(&[4], 1.0))
+        .constant("gamma", draw(&[4], 1.0))
+        .constant("mean", draw(&[4], 1.0))
+        .constant("variance", list(&[0.3_f32, 0.8, 2.0, 1.0]))
+        .node("Conv", &["x", "w", "b"], &["conv"])
+        .node("BatchNormalization", &["conv", "gamma", "b", "mean", "variance"], &["y"]);
     vec![
+        ("normalised", normalised.output("y"), 25.0),
         ("convolution", convolution.output("y"), 25.0),
         ("dense", dense.output("y"), 25.0),
         ("gemm", gemm.output("y"), 25.0),
@@ -80,6 +90,11 @@ pub fn networks() -> Vec<(&'static str, Net, f64)> {
         ("norm", norm.output("y"), 25.0),
         ("pools", pools.output("y"), 25.0),
     ]
+}
+
+fn network(name: &str) -> Net {
+    let found = networks().into_iter().find(|(found, ..)| *found == name);
+    found.unwrap_or_else(|| panic!("there is no network `{name}`")).1
 }
 
 /// Every combination of form, scheme and granularity.
@@ -157,8 +172,7 @@ fn golden_equals_onnx_runtime_on_quantised_networks() {
 
 #[test]
 fn the_qoperator_form_is_that_of_onnx_runtime() {
-    let nets = networks();
-    let dense = quantised(&nets[1].1, &Options::default()).unwrap();
+    let dense = quantised(&network("dense"), &Options::default()).unwrap();
     let expected = [
         "QuantizeLinear -> x_quantized",
         "QLinearMatMul -> product_quantized",
@@ -172,13 +186,16 @@ fn the_qoperator_form_is_that_of_onnx_runtime() {
     assert_eq!(inputs[3..6], of("w"));
     assert_eq!(inputs[6..], of("product")[1..]);
     // A Relu is nothing but saturation where the zero point is the lowest value.
-    let symmetric = quantised(&nets[0].1, &Options::default()).unwrap();
+    let symmetric = quantised(&network("convolution"), &Options::default()).unwrap();
     assert_eq!(steps(&symmetric)[2..], ["DequantizeLinear -> conv", "Relu -> y"]);
     let asymmetric = Options { activations: Scheme::Asymmetric, ..Options::default() };
-    let asymmetric = quantised(&nets[0].1, &asymmetric).unwrap();
+    let asymmetric = quantised(&network("convolution"), &asymmetric).unwrap();
     assert_eq!(steps(&asymmetric)[1..], ["QLinearConv -> conv_quantized", "DequantizeLinear -> y"]);
+    // A batch normalisation is part of the convolution in front of it.
+    let normalised = quantised(&network("normalised"), &Options::default()).unwrap();
+    assert_eq!(steps(&normalised)[1..], ["QLinearConv -> y_quantized", "DequantizeLinear -> y"]);
     // What is excluded is in float, between what is not; a conversion between floats is gone.
-    let attention = steps(&quantised(&nets[3].1, &Options::default()).unwrap());
+    let attention = steps(&quantised(&network("attention"), &Options::default()).unwrap());
     let softmax = attention.iter().position(|step| step.starts_with("Softmax")).unwrap();
     assert_eq!(
         attention[softmax - 1..softmax + 2],
@@ -222,7 +239,7 @@ fn scales_and_biases_are_those_of_onnx_runtime() {
 
 #[test]
 fn outliers_are_left_out() {
-    let net = &networks()[1].1;
+    let net = &network("dense");
     let mut random = Lcg(5);
     let mut inputs: Vec<Inputs> =
         (0..50).map(|_| Inputs::from([("x".to_owned(), random.tensor(&[5, 12], 1.0))])).collect();
@@ -242,7 +259,7 @@ fn outliers_are_left_out() {
 
 #[test]
 fn exclusions_are_operators_nodes_and_patterns() {
-    let net = &networks()[3].1;
+    let net = &network("attention");
     let float_nodes = |more: &str| {
         let mut options = Options::default();
         options.exclude.push(more.to_owned());
@@ -263,7 +280,7 @@ fn exclusions_are_operators_nodes_and_patterns() {
 
 #[test]
 fn what_cannot_be_quantised_is_named() {
-    let net = &networks()[1].1;
+    let net = &network("dense");
     let model = Model::from(net.model());
     let error = |inputs: Vec<Inputs>| quantize(&model, &inputs, &Options::default()).unwrap_err().to_string();
     let of = |shape: &[usize], v: f32| {
@@ -316,7 +333,7 @@ fn tensors_of_zeros_have_a_scale_of_one() {
 fn inputs_come_from_files() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let dense = networks()[1].1.build();
+    let dense = network("dense").build();
     let open = |graph: &Graph, paths: &[PathBuf]| Files::open(graph, paths).map_err(|error| error.to_string());
     let error = |graph: &Graph, path: &Path| open(graph, &[path.to_path_buf()]).unwrap_err();
     assert!(error(&dense, folder.path()).contains("has no file that ends in"));
@@ -344,7 +361,7 @@ fn inputs_come_from_files() {
 
 #[test]
 fn a_seed_gives_the_same_network() {
-    let net = &networks()[0].1;
+    let net = &network("convolution");
     let of = |seed| quantize(&Model::from(net.model()), &Synthetic::new(&net.build(), 3, seed), &Options::default());
     let proto = |seed| of(seed).unwrap().model.proto;
     assert_eq!(proto(1), proto(1));
