@@ -202,6 +202,8 @@ fn float_networks() -> Vec<(&'static str, Net)> {
         .node("Relu", &["conv"], &["y"]);
     let sum =
         Net::new(17).input("x", &["1", "12", "16"]).input("z", &["1", "12", "16"]).node("Add", &["x", "z"], &["y"]);
+    let difference =
+        Net::new(17).input("x", &["1", "12", "16"]).input("z", &["1", "12", "16"]).node("Sub", &["x", "z"], &["y"]);
     let norm = Net::new(17)
         .input("x", &["1", "12", "16"])
         .constant("gamma", draw(&[16], 1.0))
@@ -236,6 +238,7 @@ fn float_networks() -> Vec<(&'static str, Net)> {
         ("mlp", mlp.output("y")),
         ("conv", conv.output("y")),
         ("sum", sum.output("y")),
+        ("difference", difference.output("y")),
         ("norm", norm.output("y")),
         ("softmax", softmax.output("y")),
         ("relu", relu.output("y")),

@@ -79,11 +79,15 @@ fn integer_form<'a>(m: &Matcher, node: &'a Node, y: QParam) -> Option<Form<'a>> 
             let op = Op::QGemm { gemm: *gemm, a: a.one()?, b: b.q.clone(), y };
             per_column.then_some((op, with_bias([a.input(), b.input()], c), "QGemm"))
         }
-        Op::Binary(function @ (Binary::Add | Binary::Mul)) => {
+        Op::Binary(function @ (Binary::Add | Binary::Sub | Binary::Mul)) => {
             let (a, b) = (at(0)?, at(1)?);
             let (qa, qb) = (a.one()?, b.one()?);
             let op = Op::QLinearBinary { function: *function, a: qa, b: qb, y };
-            let op_type = if *function == Binary::Add { "QLinearAdd" } else { "QLinearMul" };
+            let op_type = match function {
+                Binary::Add => "QLinearAdd",
+                Binary::Sub => "QLinearSub",
+                _ => "QLinearMul",
+            };
             (qa.dtype == y.dtype && qb.dtype == y.dtype).then_some((op, vec![a.input(), b.input()], op_type))
         }
         Op::Concat { axis } => {
