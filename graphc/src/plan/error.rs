@@ -46,7 +46,7 @@ pub enum PlanError {
         reason: String,
     },
     /// A boundary names a tensor that the plan does not have.
-    #[error("boundary `{kernel}`: no kernel writes a tensor `{tensor}`{}", help(.nearest))]
+    #[error("boundary `{kernel}`: no kernel writes a tensor `{tensor}`{}", crate::names::suggest(.nearest))]
     NoTensor {
         /// The kernel that should end there.
         kernel: String,
@@ -59,8 +59,4 @@ pub enum PlanError {
 
 fn lines(all: &[Ungrouped]) -> String {
     all.iter().map(Ungrouped::to_string).collect::<Vec<_>>().join("\n")
-}
-
-fn help(nearest: &[String]) -> String {
-    if nearest.is_empty() { String::new() } else { format!("\nhelp: there are `{}`", nearest.join("`, `")) }
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::graph::{Graph, ValueId};
+use crate::names::closest;
 use crate::plan::error::PlanError;
 use crate::plan::group::Grouped;
 use crate::plan::names;
@@ -112,25 +113,19 @@ fn is_device(grouped: &Grouped, step: usize) -> bool {
 }
 
 fn named(graph: &Graph, grouped: &Grouped, boundaries: &[Boundary]) -> Result<Vec<End>, PlanError> {
+    let written = || grouped.steps.iter().map(|step| graph.value(step.writes).name.as_str());
     let find = |boundary: &Boundary| {
         let root = graph.find(&boundary.tensor).and_then(|id| grouped.views.get(&id)).map(|view| view.root);
         let root = root.filter(|root| grouped.steps.iter().any(|step| step.writes == *root));
         let missing = || PlanError::NoTensor {
             kernel: boundary.kernel.clone(),
             tensor: boundary.tensor.clone(),
-            nearest: nearest(graph, grouped, &boundary.tensor),
+            nearest: closest(&boundary.tensor, written()),
         };
         let tensor = if boundary.tensor == "*" { None } else { Some(root.ok_or_else(missing)?) };
         Ok(End { name: Some(boundary.kernel.clone()), tensor })
     };
     boundaries.iter().map(find).collect()
-}
-
-/// Tensors whose names have the same last part.
-fn nearest(graph: &Graph, grouped: &Grouped, name: &str) -> Vec<String> {
-    let last = |name: &str| name.rsplit('/').next().map(str::to_owned);
-    let names = grouped.steps.iter().map(|step| graph.value(step.writes).name.clone());
-    names.filter(|other| last(other) == last(name)).take(3).collect()
 }
 
 /// Without boundaries a kernel ends behind each sum with a residual.

@@ -355,6 +355,15 @@ fn inputs_come_from_files() {
     assert!(error(&dense, &at("absent.npy")).contains("absent.npy"));
     std::fs::write(at("picture.png"), "").unwrap();
     assert!(error(&dense, &at("picture.png")).contains("pictures suit f32[1x3xHxW]"));
+    let pixels = graphc::picture::to_png(&image::RgbImage::from_pixel(8, 6, image::Rgb([255, 0, 124])));
+    std::fs::write(at("picture.png"), pixels).unwrap();
+    let image =
+        Net::new(17).input("pixels", &["1", "3", "3", "4"]).node("Relu", &["pixels"], &["y"]).output("y").build();
+    let pictures = open(&image, &[at("picture.png")]).unwrap();
+    let (white, black) = ((1.0 - 0.485) / 0.229, -0.456 / 0.224);
+    let pixels = pictures.get(0).unwrap()["pixels"].clone();
+    let near = |channel: usize, expected: f64| (pixels.element(&[0, channel, 2, 3]).unwrap() - expected).abs() < 1e-5;
+    assert!(pixels.shape() == [1, 3, 3, 4] && near(0, white) && near(1, black), "{pixels:?}");
     let two = Net::new(17).input("a", &["2"]).input("b", &["2"]).node("Add", &["a", "b"], &["y"]).output("y").build();
     assert!(error(&two, &at("b.npy")).contains("the network has `a`, `b`"));
 }
