@@ -231,7 +231,9 @@ fn float_networks() -> Vec<(&'static str, Net)> {
         .node("Gemm", &["f", "w3"], &["y"]);
     let scaled =
         Net::new(17).input("x", &["1", "12", "16"]).constant("c", scalar(0.37_f32)).node("Mul", &["x", "c"], &["y"]);
+    let leaky = Net::new(17).input("x", &["1", "12", "16"]).node("LeakyRelu", &["x"], &["y"]);
     vec![
+        ("leaky", leaky.output("y")),
         ("scaled", scaled.output("y")),
         ("classifier", classifier.output("y")),
         ("dense", dense.output("y")),

@@ -84,11 +84,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Entries of a table, or those that arithmetic with one constant amounts to.
+    /// Entries of a table, or those that a function, or arithmetic with one constant, amounts to.
     pub fn table(&self, node: NodeId) -> Reason<[u8; 256]> {
         match &self.m.graph.node(node).op {
             Op::Table { table, .. } => Ok(**table),
-            Op::QLinearBinary { .. } => Ok(self.through(&[node])?.0),
+            Op::QLinearUnary { .. } | Op::QLinearBinary { .. } => Ok(self.through(&[node])?.0),
             _ => Err("is no table".to_owned()),
         }
     }

@@ -216,6 +216,11 @@ impl<'a> Grouper<'a> {
                 let view = x.view.of_root(node.outputs[0]);
                 self.step_of(id, Kind::Table { node: id, x }, view, Order::Packed, q)
             }
+            Op::QLinearUnary { x, y, .. } if [x.dtype, y.dtype] == [DType::I8; 2] => {
+                let x = self.operand(node, 0, *x)?;
+                let view = x.view.of_root(node.outputs[0]);
+                self.step_of(id, Kind::Table { node: id, x }, view, Order::Packed, Some(*y))
+            }
             Op::QLinearBinary { function, a, b, y } => self.binary(id, node, *function, [*a, *b], *y),
             Op::Resize { interpolation, .. } => {
                 let x = self.elements(node, 0)?;
