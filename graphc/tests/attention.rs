@@ -2,7 +2,12 @@
 
 mod support;
 
+use std::path::Path;
+
 use graphc::attention::find;
+use graphc::graph::Op;
+use graphc::import::{Options, import};
+use graphc::onnx::Model;
 use graphc::onnx::proto::data_type;
 use support::{Net, scalar};
 
@@ -34,6 +39,19 @@ fn a_float_attention() {
     assert_eq!([attention.queries, attention.keys, attention.values].map(value), ["q", "k", "v"]);
     let a = attention;
     assert_eq!([a.n_heads, a.n_queries, a.n_keys, a.head, a.value], [2, 6, 5, 8, 4]);
+}
+
+#[test]
+fn the_attentions_of_the_encoder_of_detr() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/detr/networks/detr_encoder_360_int8_qop.onnx");
+    let model = Model::read(&file).unwrap();
+    let graph = import(&model, &Options::default()).into_graph().unwrap();
+    let found = find(&graph);
+    assert_eq!(found.len(), 6, "one a layer");
+    for a in &found {
+        assert_eq!([a.n_heads, a.n_queries, a.n_keys, a.head, a.value], [8, 360, 360, 32, 32]);
+        assert!(matches!(graph.node(a.context).op, Op::QLinearMatMul { .. }), "quantised on both sides");
+    }
 }
 
 #[test]
