@@ -248,6 +248,28 @@ fn quantise_and_cut_write_models() {
 }
 
 #[test]
+fn outputs_are_none_of_the_files_that_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = Net::new(17).input("x", &["2", "4"]).node("Relu", &["x"], &["y"]).output("y");
+    let file = write(folder.path(), &net);
+    let before = std::fs::read(&file).unwrap();
+    let around = folder.path().join(".").join("model.onnx");
+    let (around, other) = (around.to_str().unwrap(), folder.path().join("other"));
+    let other = other.to_str().unwrap();
+    let quantise = |output, more: [&str; 4]| graphc(&[&["quantize", &file, "--output", output][..], &more].concat());
+    for (done, says) in [
+        (quantise(around, ["--synthetic", "1", "--seed", "0"]), "would be written over what is read"),
+        (quantise(other, ["--synthetic", "1", "--ranges", other]), "is given for two outputs"),
+        (graphc(&["cut", &file, "--from", "x", "--to", "y", "--output", around]), "would be written over what is read"),
+    ] {
+        assert!(text(&done.stderr).contains(says), "{}", text(&done.stderr));
+        assert_ne!(done.status.code(), Some(0));
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    assert!(!Path::new(other).exists());
+}
+
+#[test]
 fn float_models_run_with_ranges() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -1,6 +1,6 @@
 //! `graphc cut`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
@@ -9,10 +9,9 @@ use graphc::cut::{self, Ends, Part, Whole};
 use graphc::graph::{Graph, ValueId};
 use graphc::import::Options;
 use graphc::onnx::Model;
-use graphc::quantize::Ranges;
 use prost::Message;
 
-use crate::cli::{Exit, Source, files, say};
+use crate::cli::{Exit, Source, files, ranges, say};
 
 /// Cuts a part out of a model: the nodes between named tensors, or one layer of an encoder.
 ///
@@ -45,6 +44,9 @@ pub struct Cut {
 
 impl Cut {
     pub fn run(self) -> anyhow::Result<Exit> {
+        let outputs: Vec<&Path> = [&self.output].into_iter().chain(&self.output_ranges).map(PathBuf::as_path).collect();
+        let inputs = [&self.source.model].into_iter().chain(&self.ranges).map(PathBuf::as_path);
+        files::apart(&outputs, &inputs.collect::<Vec<_>>())?;
         let model = Model::read(&self.source.model)?;
         let file = || format!("`{}`", self.source.model.display());
         let whole =
@@ -56,9 +58,7 @@ impl Cut {
         let part = whole.part(&ends).with_context(file)?;
         files::put(&self.output, &part.model.proto.encode_to_vec())?;
         if let (Some(from), Some(to)) = (&self.ranges, &self.output_ranges) {
-            let read = || anyhow::Ok(Ranges::from_json(&std::fs::read_to_string(from)?)?);
-            let ranges = read().with_context(|| format!("cannot read `{}`", from.display()))?;
-            files::put(to, cut::ranges_of(&part.graph, &ranges).to_json().as_bytes())?;
+            files::put(to, cut::ranges_of(&part.graph, &ranges::read(from)?).to_json().as_bytes())?;
         }
         tell(whole.graph(), &part)?;
         Ok(Exit::Done)

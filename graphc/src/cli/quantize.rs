@@ -1,6 +1,6 @@
 //! `graphc quantize`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -8,13 +8,11 @@ use graphc::graph::Graph;
 use graphc::import::{self, ImportError};
 use graphc::onnx::Model;
 use graphc::quantize::samples::Files;
-use graphc::quantize::{
-    self, DEFAULT_EXCLUSIONS, Method, Options, Progress, Quantised, Ranges, Samples, Scheme, Synthetic,
-};
+use graphc::quantize::{self, DEFAULT_EXCLUSIONS, Method, Options, Progress, Quantised, Samples, Scheme, Synthetic};
 use indicatif::ProgressBar;
 use prost::Message;
 
-use crate::cli::{Exit, Source, complain, files, progress, say};
+use crate::cli::{Exit, Source, complain, files, progress, ranges, say};
 
 /// Quantises a float model to int8, in the form of ONNX Runtime's own quantiser.
 ///
@@ -94,6 +92,9 @@ enum MethodName {
 
 impl Quantize {
     pub fn run(self) -> anyhow::Result<Exit> {
+        let outputs: Vec<&Path> = [&self.output].into_iter().chain(&self.ranges).map(PathBuf::as_path).collect();
+        let inputs = [&self.source.model].into_iter().chain(&self.from_ranges).chain(&self.calibrate);
+        files::apart(&outputs, &inputs.map(PathBuf::as_path).collect::<Vec<_>>())?;
         let model = Model::read(&self.source.model)?;
         let options = self.options();
         let graph = match import::import(&model, &import::Options { dims: options.dims.clone() }).into_graph() {
@@ -116,9 +117,7 @@ impl Quantize {
 
     fn quantised(&self, model: &Model, graph: &Graph, options: &Options) -> anyhow::Result<Quantised> {
         if let Some(path) = &self.from_ranges {
-            let read = || anyhow::Ok(Ranges::from_json(&std::fs::read_to_string(path)?)?);
-            let ranges = read().with_context(|| format!("cannot read `{}`", path.display()))?;
-            return Ok(quantize::quantize_from_ranges(model, ranges, options)?);
+            return Ok(quantize::quantize_from_ranges(model, ranges::read(path)?, options)?);
         }
         let inputs: Box<dyn Samples> = match self.synthetic {
             Some(0) => bail!("--synthetic 0 draws nothing to calibrate on\n  help: 8 are enough for a first look"),

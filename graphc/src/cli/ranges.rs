@@ -20,6 +20,12 @@ pub struct OfFloat {
     ranges: Option<String>,
 }
 
+/// Reads a file of ranges.
+pub fn read(path: &Path) -> anyhow::Result<Ranges> {
+    let read = || anyhow::Ok(Ranges::from_json(&std::fs::read_to_string(path)?)?);
+    read().with_context(|| format!("cannot read `{}`", path.display()))
+}
+
 impl OfFloat {
     /// The model's graph, quantised if ranges are given; `inputs` are what `auto` looks at.
     pub fn graph(
@@ -34,9 +40,7 @@ impl OfFloat {
         let quantised = if ranges == "auto" {
             quantize(&model, &vec![inputs(&graph)?], &options)
         } else {
-            let read = || anyhow::Ok(Ranges::from_json(&std::fs::read_to_string(Path::new(ranges))?)?);
-            let ranges = read().with_context(|| format!("cannot read `{ranges}`"))?;
-            quantize_from_ranges(&model, ranges, &options)
+            quantize_from_ranges(&model, read(Path::new(ranges))?, &options)
         };
         let quantised = match quantised {
             // Nothing is left to do.
