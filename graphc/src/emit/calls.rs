@@ -1,13 +1,14 @@
 //! Steps as calls of the kernel library. What a kernel of the library is called, takes and is told stands here and nowhere else.
 
 use crate::emit::constants::{
-    Constant, addends, exponent_bits, exponentials, fixed, layer_norm, layer_norm_twice, scale, step_bits,
+    Constant, exponent_bits, exponentials, fixed, layer_norm, layer_norm_twice, scale, step_bits,
 };
 use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
+use crate::emit::dense::{self, dense_parts};
 use crate::emit::read::Reader;
 use crate::emit::text::{TensorType, Text, Variable};
-use crate::graph::op::{Binary, Interpolation, QParam, QParams};
+use crate::graph::op::{Binary, Interpolation, QParam};
 use crate::graph::{NodeId, Op};
 use crate::plan::Plan;
 use crate::plan::layout::{Digit, Image, Side};
@@ -84,7 +85,7 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
             None => Err("writes float32: quantise the network's output, fixed point is not emitted yet".to_owned()),
         },
         Kind::Softmax { x, .. } => write_softmax(text, x, &y, known()?),
-        Kind::Dense(dense) => write_dense(cx, text, dense, &y),
+        Kind::Dense(dense) => dense::write(cx, text, dense, &y),
         Kind::Attention { attention, queries, keys, values } => {
             let table = cx.read.between(&attention.before)?;
             let parts = Attention { queries, keys, values, heads: attention.n_heads, table };
@@ -146,7 +147,7 @@ pub(crate) fn symmetric(q: &[QParam]) -> bool {
 
 impl Context<'_> {
     /// Channels of so many tokens as an image as wide as the array, or as wide as divides.
-    fn folded(&self, channels: usize, tokens: usize) -> [usize; 3] {
+    pub fn folded(&self, channels: usize, tokens: usize) -> [usize; 3] {
         let width = (1..=self.array.1).rev().find(|&w| tokens.is_multiple_of(w)).unwrap_or(1);
         [channels, tokens / width, width]
     }
@@ -217,126 +218,8 @@ fn norm_constants(cx: &Context, node: NodeId, c: usize) -> Reason<(Vec<f32>, Vec
     Ok((cx.read.floats(node, 1)?, cx.read.floats_or(node, 2, c)?, epsilon))
 }
 
-/// What a dense layer says to its kernel.
-pub(crate) struct DenseParts {
-    pub weights: Constant,
-    pub rows: (usize, usize),
-    pub outputs: usize,
-    /// From sums to int8, and from there to the sum with the bias.
-    pub scales: (f32, Option<f32>),
-    /// Its zero point, without a bias.
-    zero: i32,
-    /// Zero point of the product in front of a bias, where one of the tensors around has a zero point.
-    around: Option<i32>,
-    /// Steps of the result and of the residual over those of the sum.
-    residual: Option<(f32, f32)>,
-    /// Zero points of both and of the sum.
-    zeros: (i32, i32, i32),
-}
-
-impl DenseParts {
-    /// No zero points, which what is fused with a residual asks for.
-    pub fn is_symmetric(&self) -> bool {
-        self.around.is_none() && self.zeros == (0, 0, 0)
-    }
-}
-
-/// A product with weights, however the network writes it.
-struct Product {
-    a: QParam,
-    b: QParams,
-    y: QParam,
-    /// What the product is multiplied by.
-    alpha: f32,
-    /// Weights of one output after the other.
-    weights: Vec<i8>,
-    outputs: usize,
-    /// In steps of the product, one for each output.
-    biases: Vec<i32>,
-}
-
-fn product(cx: &Context, id: NodeId) -> Reason<Product> {
-    match &cx.plan.graph.node(id).op {
-        Op::QLinearMatMul { a, b, y } => {
-            let (weights, outputs) = cx.read.columns(id, 1)?;
-            let biases = vec![0; outputs];
-            Ok(Product { a: *a, b: b.clone(), y: *y, alpha: 1.0, weights, outputs, biases })
-        }
-        Op::QGemm { gemm, .. } if gemm.transpose_a => Err("a transposed input is not emitted".to_owned()),
-        Op::QGemm { gemm, a, b, y } => {
-            let (weights, outputs) = if gemm.transpose_b { cx.read.rows(id, 1)? } else { cx.read.columns(id, 1)? };
-            let biases = cx.read.int32_or(id, 2, outputs)?;
-            if biases.len() != outputs {
-                return Err(format!("a bias of {} elements for {outputs} outputs is not emitted", biases.len()));
-            }
-            Ok(Product { a: *a, b: b.clone(), y: *y, alpha: gemm.alpha, weights, outputs, biases })
-        }
-        _ => Err("is no quantised product".to_owned()),
-    }
-}
-
-pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
-    let Product { a, b, y, alpha, weights, outputs, biases } = product(cx, dense.product)?;
-    let b = b.single().ok_or("weights with a scale for each column are not emitted yet")?;
-    if b.zero != 0 {
-        return Err("weights with a zero point are not emitted".to_owned());
-    }
-    let rows = dense.x.view.as_rows().ok_or("its input does not lie as tokens")?;
-    let sum = alpha * a.scale * b.scale / y.scale;
-    let biases: Vec<i32> = zero_biases(&weights, outputs, a.zero)
-        .iter()
-        .zip(&biases)
-        .map(|(zero, bias)| zero.wrapping_add(*bias))
-        .collect();
-    let mut parts = DenseParts {
-        weights: Constant::stream(outputs, rows.features, &weights, &biases),
-        rows: (rows.tokens, rows.features),
-        outputs,
-        scales: (sum, None),
-        zero: y.zero,
-        around: None,
-        residual: None,
-        zeros: (0, 0, 0),
-    };
-    let mut end = y;
-    if let Some(bias) = dense.bias {
-        let (constant, q, product, y) = cx.read.bias(bias)?;
-        if constant.len() != outputs {
-            return Err(format!("a bias of {} elements for {outputs} outputs is not emitted yet", constant.len()));
-        }
-        let steps: Vec<i32> = constant.iter().map(|&v| i32::from(v) - q.zero).collect();
-        let largest = steps.iter().map(|v| v.abs()).max().unwrap_or(0) as f32 * q.scale / y.scale;
-        if 255.0 * product.scale / y.scale + largest + 128.0 >= 1000.0 {
-            return Err("the sum with its bias leaves the fixed point in which it is rounded".to_owned());
-        }
-        let words = addends(&steps, q.scale / y.scale, y.zero);
-        parts.weights = if symmetric(&[a, product, y]) {
-            Constant::stream(outputs, rows.features, &weights, &words)
-        } else {
-            parts.around = Some(product.zero);
-            Constant::stream_with_addends(outputs, rows.features, &weights, &biases, &words)
-        };
-        parts.scales.1 = Some(product.scale / y.scale);
-        end = y;
-    }
-    if let Some((sum, skip)) = &dense.residual {
-        let Op::QLinearBinary { y, .. } = cx.plan.graph.node(*sum).op else {
-            return Err("its residual is no quantised sum".to_owned());
-        };
-        parts.residual = Some(addable(end.scale / y.scale, skip.q.scale / y.scale)?);
-        parts.zeros = (end.zero, skip.q.zero, y.zero);
-    }
-    Ok(parts)
-}
-
-/// Biases that take the zero point of the input out of each sum.
-pub(crate) fn zero_biases(weights: &[i8], outputs: usize, zero: i32) -> Vec<i32> {
-    let k = weights.len() / outputs.max(1);
-    weights.chunks(k.max(1)).map(|row| -zero * row.iter().map(|&w| i32::from(w)).sum::<i32>()).collect()
-}
-
 /// The scales of two operands in steps of their sum, whose terms have room in the fixed point of the kernels.
-fn addable(a: f32, b: f32) -> Reason<(f32, f32)> {
+pub(crate) fn addable(a: f32, b: f32) -> Reason<(f32, f32)> {
     if a + b < 3.5 {
         Ok((a, b))
     } else {
@@ -346,75 +229,6 @@ fn addable(a: f32, b: f32) -> Reason<(f32, f32)> {
 
 pub(crate) fn pair((a, b): (f32, f32)) -> Reason<String> {
     Ok(format!("({}, {})", scale(a)?, scale(b)?))
-}
-
-fn write_dense(cx: &Context, text: &mut Text, dense: &Dense, y: &Variable) -> Reason {
-    let parts = dense_parts(cx, dense)?;
-    let skip = dense.residual.as_ref().map(|(_, x)| variable(text, x).cloned()).transpose()?;
-    let x = variable(text, &dense.x)?.clone();
-    dense_of(cx, text, parts, (&x, skip.as_ref()), y)
-}
-
-fn dense_of(
-    cx: &Context,
-    text: &mut Text,
-    parts: DenseParts,
-    (x, skip): (&Variable, Option<&Variable>),
-    y: &Variable,
-) -> Reason {
-    let (n, k) = parts.rows;
-    let (from, to) = (format!("Tokens<{n}, {k}>"), format!("Tokens<{n}, {}>", parts.outputs));
-    // Few tokens lie on the first rows of the array.
-    let grid = (n.div_ceil(cx.array.1).clamp(1, cx.array.0), cx.array.1);
-    let generics = [n, k, parts.outputs, grid.0, grid.1];
-    let is_fused = parts.outputs.is_multiple_of(4) && parts.is_symmetric();
-    let weights = text.constant(&format!("{}_weights", y.name), parts.weights);
-    let matmul = format!("{NN}::matmul");
-    match (parts.scales, parts.residual.zip(skip)) {
-        ((sum, Some(bias)), Some((residual, skip))) if is_fused => {
-            let args = [x.read(&from), weights, skip.read(&to), y.write(&to), pair((sum, bias))?, pair(residual)?];
-            text.call(&format!("{matmul}::dense_bias_residual"), &generics, &args);
-        }
-        ((sum, bias), Some((residual, skip))) => {
-            text.open();
-            let product = text.allocate("product", TensorType::int8(to.clone()));
-            let (outputs, (a, b, sum_zero)) = (parts.outputs, parts.zeros);
-            let own = DenseParts { weights: Constant::bytes(&[]), scales: (sum, bias), residual: None, ..parts };
-            call_dense(text, &own, [x.read(&from), weights, product.write(&to)], &generics)?;
-            let c = cx.folded(outputs, n);
-            let args = [product.read(&packed(c)), skip.read(&packed(c)), y.write(&packed(c)), pair(residual)?];
-            let args: Vec<String> = args.into_iter().chain([format!("({a}, {b}, {sum_zero})")]).collect();
-            text.call(&format!("{NN}::elementwise::add"), &c, &args);
-            text.close();
-        }
-        _ => {
-            let own = DenseParts { weights: Constant::bytes(&[]), ..parts };
-            call_dense(text, &own, [x.read(&from), weights, y.write(&to)], &generics)?;
-        }
-    }
-    Ok(())
-}
-
-fn call_dense(text: &mut Text, parts: &DenseParts, args: [String; 3], generics: &[usize]) -> Reason {
-    let mut args = args.to_vec();
-    let mut generics = generics.to_vec();
-    let name = match (parts.scales, parts.around) {
-        ((sum, Some(bias)), Some(zero)) => {
-            args.extend([pair((sum, bias))?, zero.to_string()]);
-            generics.push(parts.rows.1.next_multiple_of(4) + 4);
-            "dense_bias_around"
-        }
-        ((sum, Some(bias)), None) => {
-            args.push(pair((sum, bias))?);
-            "dense_bias"
-        }
-        ((sum, None), _) => {
-            args.extend([scale(sum)?, parts.zero.to_string()]);
-            "dense"
-        }
-    };
-    text.call(&format!("{NN}::matmul::{name}"), &generics, &args);
-    Ok(())
 }
 
 /// Softmax over the features of each token.
@@ -543,7 +357,7 @@ fn write_mix_ffn(
     let all = [hidden, h, w];
     text.open();
     let expanded = text.allocate("expanded", TensorType::int8(packed(all)));
-    dense_of(cx, text, inner, (&x, None), &expanded)?;
+    dense::write_parts(cx, text, inner, (&x, None), &expanded)?;
     let mixed = text.allocate("mixed", TensorType::int8(packed(all)));
     let weights = text.constant(&format!("{}_depthwise", y.name), conv.weights);
     let args =
@@ -552,7 +366,7 @@ fn write_mix_ffn(
     let entries = text.constant(&format!("{}_table", y.name), entries);
     let args = [mixed.read(&packed(all)), entries, expanded.write(&packed(all))];
     text.call(&format!("{NN}::unary::unary"), &all, &args);
-    dense_of(cx, text, outer, (&expanded, skip.as_ref()), y)?;
+    dense::write_parts(cx, text, outer, (&expanded, skip.as_ref()), y)?;
     text.close();
     Ok(())
 }

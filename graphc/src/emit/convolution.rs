@@ -48,7 +48,7 @@ fn layer<'a>(cx: &Context<'a>, id: NodeId) -> Reason<Layer<'a>> {
     let weights = cx.read.int8(id, 1)?;
     let shape = node.inputs[1].map(|id| graph.value(id).ty.shape.clone()).unwrap_or_default();
     let &[co, ci, kh, kw] = &shape[..] else { return Err("has one spatial axis, which is not emitted yet".to_owned()) };
-    let sums = crate::emit::calls::zero_biases(&weights, co, x.zero);
+    let sums = crate::emit::dense::zero_biases(&weights, co, x.zero);
     let biases = cx.read.int32_or(id, 2, co)?.iter().zip(sums).map(|(b, s)| b.wrapping_add(s)).collect();
     Ok(Layer { conv, x: *x, y: *y, scale: x.scale * w.scale / y.scale, shape: [co, ci, kh, kw], weights, biases })
 }

@@ -2,9 +2,10 @@
 
 use ccl_golden::{Quant, linear};
 
-use crate::emit::calls::{self, Context, NN, Reason, dense_parts, image, packed, pair, symmetric, variable};
+use crate::emit::calls::{self, Context, NN, Reason, image, packed, pair, symmetric, variable};
 use crate::emit::constants::{Constant, scale};
 use crate::emit::convolution;
+use crate::emit::dense::dense_parts;
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::QParam;
 use crate::graph::{NodeId, Op};

@@ -4,6 +4,7 @@ mod calls;
 pub mod constants;
 mod convolution;
 mod decode_head;
+mod dense;
 pub mod golden;
 mod kernel;
 pub mod manifest;
