@@ -7,10 +7,11 @@ use anyhow::Context;
 use clap::Args;
 use graphc::edits::Edits;
 use graphc::emit::package::Runtime;
-use graphc::emit::{Emission, Emitted, emit, package};
+use graphc::emit::{Emission, Emitted, emit_with, package};
 use graphc::graph::{Graph, Tensor};
 use graphc::plan::kernel;
 use graphc::quantize::{Samples, Synthetic};
+use graphc::stub::AttentionStub;
 use graphc::{plan, rewrite};
 use iss::target::Target;
 
@@ -35,6 +36,9 @@ pub struct Compile {
     /// A folder of hand edits, as `graphc fork` makes them: they take the places of generated kernels
     #[arg(long, value_name = "DIR")]
     kernels: Option<PathBuf>,
+    /// A Rust file with a `ccl!` function that takes over a step of each attention: `#[stub(path)]` above it says which
+    #[arg(long, value_name = "FILE")]
+    attention_stubs: Option<PathBuf>,
     /// Name of the package; that of the folder if it is not given
     #[arg(long, value_parser = package_name)]
     name: Option<String>,
@@ -55,7 +59,8 @@ impl Compile {
         let graph = self.of_float.graph(&self.source, |graph| self.calibration(graph))?;
         let (graph, _) = rewrite::all(&graph)?;
         let plan = plan::plan(graph, cut.as_deref())?;
-        let mut emitted = match emit(&plan, &Emission { target: self.target.clone() }) {
+        let stub = self.attention_stubs.as_deref().map(AttentionStub::read).transpose()?;
+        let mut emitted = match emit_with(&plan, &Emission { target: self.target.clone() }, stub.as_ref()) {
             Ok(emitted) => emitted,
             Err(errors) => {
                 for error in errors {
@@ -159,11 +164,12 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>, emitted: &Emitted) ->
     Ok(())
 }
 
-/// Kernels that the folder's manifest names and this run does not write, and their snapshots. A manifest that cannot be read names none.
+/// Kernels and the stub that the folder's manifest names and this run does not write, and their snapshots. A manifest that cannot be read names none.
 fn stale(folder: &Path, emitted: &Emitted) -> Vec<PathBuf> {
     let text = std::fs::read(folder.join("manifest.json")).unwrap_or_default();
     let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    let named = manifest["kernels"].as_array().into_iter().flatten().filter_map(|kernel| kernel["file"].as_str());
+    let kernels = manifest["kernels"].as_array().into_iter().flatten().chain([&manifest["stub"]]);
+    let named = kernels.filter_map(|kernel| kernel["file"].as_str());
     // A manifest is a file like others: what it names must be a plain name of a kernel, not a way out of the folder.
     let is_kernel =
         |name: &&str| name.ends_with(".rs") && Path::new(name).components().count() == 1 && !name.contains("..");

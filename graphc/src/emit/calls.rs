@@ -7,6 +7,7 @@ use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::dense::{self, dense_parts};
 use crate::emit::read::Reader;
+use crate::emit::stub::{self, Stub};
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{Binary, Interpolation, QParam};
 use crate::graph::{NodeId, Op};
@@ -21,6 +22,7 @@ pub(crate) const NN: &str = "ccl_runtime::nn";
 pub(crate) const FUNCTIONS: &[&str] = &[
     "add",
     "argmax",
+    "attended",
     "attention_head",
     "average_pool",
     "conv_gather",
@@ -38,6 +40,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "enlarge_linear",
     "enlarge_nearest",
     "global_average_pool",
+    "head_by_stub",
     "layer_norm",
     "layer_norm_twice",
     "max_pool",
@@ -45,15 +48,18 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "mul",
     "permute",
     "pointwise",
+    "post_projection",
     "put",
     "requantise",
     "resize_linear",
     "resize_nearest",
     "softmax",
     "sub",
+    "taken_by_zero",
     "to_packed",
     "to_planar",
     "unary",
+    "whole_head",
 ];
 
 /// What a step cannot be emitted for.
@@ -69,6 +75,8 @@ pub(crate) struct Context<'a> {
     pub array: (usize, usize),
     /// Bytes of local memory.
     pub lrm_bytes: usize,
+    /// What takes a step of each attention over.
+    pub stub: Option<Stub<'a>>,
 }
 
 /// Writes the calls of a step.
@@ -304,7 +312,11 @@ fn write_attention(
             format!("({}, {}, {})", q.zero, parts.keys.q.zero, parts.values.q.zero),
             format!("({}, {}, {})", s.zero, p.zero, out.zero),
         ];
-        text.call(&format!("{NN}::attention::attention_head"), &[n, k, d, fraction as usize, step as usize], &args);
+        let generics = [n, k, d, fraction as usize, step as usize];
+        match &cx.stub {
+            Some(stub) => stub::write_projected(text, stub, &generics, (args.to_vec(), head), *out)?,
+            None => text.call(&format!("{NN}::attention::attention_head"), &generics, &args),
+        }
     }
     text.close();
     Ok(())

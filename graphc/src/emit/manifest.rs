@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::emit::constants::Elem;
+use crate::stub::Slot;
 
 /// A tensor at a kernel's boundary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,6 +77,19 @@ pub struct Entry {
     pub outputs: Vec<Boundary>,
 }
 
+/// An attention stub that kernels call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stub {
+    /// Its file.
+    pub file: String,
+    /// Its function.
+    pub function: String,
+    /// What it takes over.
+    pub slot: Slot,
+    /// The kernels that call it.
+    pub kernels: Vec<String>,
+}
+
 /// An input or output of the network, and the tensor of the device that it becomes or comes from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Port {
@@ -102,6 +116,9 @@ pub struct Manifest {
     pub outputs: Vec<Port>,
     /// Kernels, in the order in which they run.
     pub kernels: Vec<Kernel>,
+    /// The attention stub, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stub: Option<Stub>,
     /// Bytes of the blob of constants.
     pub constant_bytes: usize,
     /// Bytes of on-chip memory at most.

@@ -93,6 +93,10 @@ fn root(manifest: &Manifest) -> String {
     for kernel in &manifest.kernels {
         let _ = write!(out, "\n#[path = \"../kernels/{}\"]\npub mod {};\n", kernel.file, kernel.name);
     }
+    if let Some(stub) = &manifest.stub {
+        let module = stub.file.trim_end_matches(".rs");
+        let _ = write!(out, "\n#[path = \"../kernels/{}\"]\npub mod {module};\n", stub.file);
+    }
     out
 }
 

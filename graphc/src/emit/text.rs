@@ -95,6 +95,8 @@ pub struct Text {
     pub constants: Vec<(String, Constant)>,
     /// Variables of buffers.
     pub variables: BTreeMap<ValueId, Variable>,
+    /// Functions of its own, as text.
+    pub helpers: BTreeSet<String>,
     /// What became slow or inexact.
     pub notes: Vec<String>,
     /// Name of the step that is being written, as the profile shows it; inside a block of its own it is that of the block.
@@ -131,11 +133,15 @@ impl Text {
     /// also a scope: what the function holds in local memory is gone behind it.
     pub fn call(&mut self, path: &str, generics: &[usize], args: &[String]) {
         self.uses.insert(path.to_owned());
-        let name = path.rsplit("::").next().unwrap_or(path);
+        let generics: Vec<String> = generics.iter().map(usize::to_string).collect();
+        self.call_own(path.rsplit("::").next().unwrap_or(path), &generics, args);
+    }
+
+    /// As [`call`](Self::call), of a function in the kernel's own text.
+    pub fn call_own(&mut self, name: &str, generics: &[String], args: &[String]) {
         debug_assert!(FUNCTIONS.contains(&name), "`{name}` is not in the list of functions");
         let region = self.step.clone().unwrap_or_else(|| name.to_owned());
         self.line(&format!("#[region(\"{region}\")]"));
-        let generics: Vec<String> = generics.iter().map(usize::to_string).collect();
         let head = if generics.is_empty() { name.to_owned() } else { format!("{name}::<{}>", generics.join(", ")) };
         let one = format!("{head}({});", args.join(", "));
         if one.len() + 4 * (self.depth + 2) <= WIDTH {

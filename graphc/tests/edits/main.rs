@@ -1,6 +1,9 @@
-//! Hand edits: forked, listed, refused where the signature drifts, rebased.
+//! What users put in the places of generated texts: hand edits, forked, listed, refused where the signature drifts, rebased; stubs.
 
+#[path = "../support/mod.rs"]
 mod support;
+
+mod stubs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
