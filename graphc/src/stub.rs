@@ -24,7 +24,7 @@ const SLOTS: &str = "ccl_runtime::nn::stub::slots";
 const MODULE: &str = "crate::kernels::stub";
 
 /// A step of an attention that a stub takes over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slot {
     /// What happens to the projected row of each query before it is stored.
@@ -153,6 +153,7 @@ impl AttentionStub {
             let (file, calls) = (file.to_owned(), Vec::new());
             return Err(FrontError { file, line: start.line, column: start.col + 1, message, help, calls }.into());
         };
+        stub::compare(unit, name, &library)?;
         let file = Path::new(file).file_name().map_or_else(|| file.into(), |name| name.to_string_lossy());
         Ok(AttentionStub { file: file.into_owned(), text: text.to_owned(), function: name.clone(), slot })
     }

@@ -16,25 +16,33 @@ pub struct Slot {
     pub name: String,
 }
 
-/// The slot of a stub, whose signatures are compared field by field as the build compares those of a crate.
+/// The slot of a stub.
 ///
 /// # Errors
-/// A function that is not there, names no slot or one that no block has; the first field that differs, with both forms. All with file
-/// and line where there is one.
+/// A function that is not there, names no slot, or one that no block has; with file and line where there is one.
 pub fn slot_of(unit: &Unit, stub: &str, linker: &dyn Linker) -> Result<Slot, FrontError> {
-    let file = &unit.module().file;
+    let (of, slot) = find(unit, stub, linker)?;
+    Ok(Slot { module: of.path().join("::"), name: slot.name.name.name.clone() })
+}
+
+/// Compares the signature of a stub with its slot's, field by field, as the build compares those of a crate.
+///
+/// # Errors
+/// As [`slot_of`]; the first field that differs, with its place and both forms.
+pub fn compare(unit: &Unit, stub: &str, linker: &dyn Linker) -> Result<(), FrontError> {
+    let (_, slot) = find(unit, stub, linker)?;
+    unit.function(stub).map_or(Ok(()), |stub| keeps(slot, stub, &unit.module().file))
+}
+
+fn find<'l>(unit: &Unit, stub: &str, linker: &'l dyn Linker) -> Result<(&'l Unit, &'l Fn), FrontError> {
     let path = path_of(unit, stub)?;
     let text = path.text();
     let parts: Vec<&str> = text.split("::").collect();
     let found = linker.find(unit, &parts).and_then(|(of, name)| Some((of, of.function(&name)?)));
-    let Some((of, slot)) = found else {
+    found.ok_or_else(|| {
         let message = format!("stub `{stub}`: there is no slot `{text}`");
-        return Err(FrontError::new(message).at(file, path.span));
-    };
-    if let Some(stub) = unit.function(stub) {
-        keeps(slot, stub, file)?;
-    }
-    Ok(Slot { module: of.path().join("::"), name: slot.name.name.name.clone() })
+        FrontError::new(message).at(&unit.module().file, path.span)
+    })
 }
 
 /// The functions of a block that say `#[stub(path)]`.

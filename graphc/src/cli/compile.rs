@@ -85,7 +85,7 @@ impl Compile {
             runtime: self.runtime.clone().unwrap_or_else(|| folder::runtime(&self.out)),
             inputs: self.golden_inputs(&plan)?,
         };
-        let files = folder::files(&contents, &emitted)?;
+        let files = folder::files(&contents, &mut emitted)?;
         write(&self.out, &files, &emitted).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
         report(&emitted)?;
         Ok(Exit::Done)

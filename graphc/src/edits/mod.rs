@@ -4,6 +4,7 @@
 //! differs from the base is reported with the difference, and [`Edit::rebase`] merges it in. What must not differ is the
 //! signature, since other kernels and the constants are laid out for it.
 
+mod effect;
 mod error;
 mod folder;
 mod signature;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::emit::Emitted;
 
+pub use effect::{Effect, EffectError, Generated};
 pub use error::EditError;
 pub use folder::{Edits, fork, replace};
 pub use signature::Signature;
@@ -42,6 +44,8 @@ pub struct State {
     pub base_moved: Option<String>,
     /// The first field of the signature that is not the generated one's, with both.
     pub drift: Option<String>,
+    /// What it does to the kernel's cycles and outputs, where that was measured.
+    pub effect: Option<Effect>,
 }
 
 /// A merge that people must finish.
@@ -75,6 +79,7 @@ impl Edit {
             says: own.says.clone(),
             base_moved: (self.base != generated).then(moved),
             drift: own.drift(&of),
+            effect: None,
         })
     }
 

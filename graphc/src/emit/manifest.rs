@@ -1,12 +1,12 @@
 //! The manifest: what a folder of kernels holds, for whoever runs them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::emit::constants::Elem;
 use crate::stub::Slot;
 
 /// A tensor at a kernel's boundary.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Boundary {
     /// The parameter.
     pub parameter: String,
@@ -27,7 +27,7 @@ pub struct Boundary {
 }
 
 /// A constant of a kernel.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Constant {
     /// The parameter.
     pub parameter: String,
@@ -42,7 +42,7 @@ pub struct Constant {
 }
 
 /// A kernel.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kernel {
     /// Its name: the function; the instance in capitals.
     pub name: String,
@@ -61,7 +61,7 @@ pub struct Kernel {
 }
 
 /// An entry point: a text of its own that calls kernels.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its name: the function; the instance in capitals.
     pub name: String,
@@ -78,7 +78,7 @@ pub struct Entry {
 }
 
 /// An attention stub that kernels call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stub {
     /// Its file.
     pub file: String,
@@ -91,7 +91,7 @@ pub struct Stub {
 }
 
 /// An input or output of the network, and the tensor of the device that it becomes or comes from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Port {
     /// Its name in the graph.
     pub name: String,
@@ -102,7 +102,7 @@ pub struct Port {
 }
 
 /// A folder of kernels.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this format.
     pub version: u32,
@@ -117,7 +117,7 @@ pub struct Manifest {
     /// Kernels, in the order in which they run.
     pub kernels: Vec<Kernel>,
     /// The attention stub, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stub: Option<Stub>,
     /// Bytes of the blob of constants.
     pub constant_bytes: usize,

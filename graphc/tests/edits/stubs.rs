@@ -2,19 +2,21 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use graphc::compose::{Composition, Entries};
 use graphc::emit::{Emission, Emitted, emit_with};
 use graphc::graph::Tensor;
 use graphc::plan::{kernel, plan};
-use graphc::rewrite;
 use graphc::run::program::{Outcome, Program};
 use graphc::stub::{AttentionStub, Slot};
+use graphc::{npy, rewrite};
 use iss::sim::Options;
 use iss::target::QC_U;
+use prost::Message;
 
-use crate::support::Lcg;
-use crate::support::small::encoder_block;
+use crate::support::small::{Quantised, encoder_block};
+use crate::support::{Lcg, Net, scalar};
 
 /// What heads give, one after the other; its step is 0.05.
 const ROWS: &str = "block/attention/MatMul_1_output_0";
@@ -45,7 +47,7 @@ fn rows(outcome: &Outcome) -> Vec<i8> {
 }
 
 /// A stub whose body is `body`.
-fn stub(body: &str) -> String {
+fn text(body: &str) -> String {
     format!(
         "use ccl_runtime::ccl;
 
@@ -93,7 +95,7 @@ fn a_post_projection_stub_is_called_for_each_row() {
 
 #[test]
 fn a_stub_is_told_which_head_it_is() {
-    let text = stub(
+    let text = text(
         "if head == 1 {\n            for d in 0..D {\n                row[d] = splat(partition as i8);\n            }\n        }",
     );
     let stub = AttentionStub::parse("somewhere/frame.rs", &text).unwrap();
@@ -104,4 +106,141 @@ fn a_stub_is_told_which_head_it_is() {
     expected[second..].fill(0);
     assert_eq!(filled, expected);
     assert!(emitted.sources.contains_key("stub_frame.rs"), "`frame` is the entry point");
+}
+
+/// Runs the command in a folder with the model of the block.
+fn graphc(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let model = folder.join("m.onnx");
+    if !model.exists() {
+        std::fs::write(&model, encoder_block(16, 2, 4, 8).model().encode_to_vec()).unwrap();
+    }
+    let done = Command::new(env!("CARGO_BIN_EXE_graphc")).current_dir(folder).args(args).output().unwrap();
+    let says = |bytes| String::from_utf8(bytes).unwrap();
+    (done.status.code(), says(done.stdout), says(done.stderr))
+}
+
+#[test]
+fn a_package_has_the_stub_as_a_module() {
+    let folder = tempfile::tempdir().unwrap();
+    let stub = example("clip_rows.rs");
+    let with_stub = ["compile", "m.onnx", "--out", "net", "--attention-stubs", stub.to_str().unwrap()];
+    let (code, out, err) = graphc(folder.path(), &with_stub);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.contains("note: attention stub `clip_rows` of `clip_rows.rs` fills `post_projection`"), "{out}");
+    assert!(out.contains("kernel `attention`: with the stub ") && out.contains(" are not the network's, by "), "{out}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join("net").join(name)).unwrap();
+    assert_eq!(read("kernels/clip_rows.rs"), std::fs::read_to_string(&stub).unwrap());
+    assert!(read("src/lib.rs").contains("#[path = \"../kernels/clip_rows.rs\"]\npub mod clip_rows;\n"));
+    let manifest: serde_json::Value = serde_json::from_str(&read("manifest.json")).unwrap();
+    assert_eq!(manifest["stub"]["slot"], "post_projection");
+    assert_eq!(manifest["stub"]["kernels"], serde_json::json!(["attention"]));
+    let tests = read("tests/kernels.rs");
+    let of = |name: &str| tests.split("\n#[test]\n").find(|test| test.contains(&format!("fn {name}()"))).unwrap();
+    assert!(!of("attention").contains("expect_bytes") && of("attention").contains("the stub's"), "{tests}");
+    assert!(of("ffn").contains("expect_bytes"), "{tests}");
+    // A stub that changes nothing is held to the golden tensors.
+    std::fs::write(folder.path().join("same.rs"), text("let _ = (partition, head, row[0]);")).unwrap();
+    let same = ["compile", "m.onnx", "--out", "net", "--attention-stubs", "same.rs"];
+    assert_eq!(graphc(folder.path(), &same).0, Some(0));
+    assert!(!folder.path().join("net/kernels/clip_rows.rs").exists(), "what the earlier run left is gone");
+    let tests = std::fs::read_to_string(folder.path().join("net/tests/kernels.rs")).unwrap();
+    assert_eq!(tests.matches("expect_bytes").count(), 3, "{tests}");
+}
+
+#[test]
+fn run_takes_a_stub_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    npy::write(&folder.path().join("image.npy"), &Lcg(11).tensor(&[1, 3, 16, 32], 4.0)).unwrap();
+    let (stub, input) =
+        (example("clip_rows.rs"), ["run", "m.onnx", "--input", "image=image.npy", "--output-dir", "out"]);
+    let args = [&input[..], &["--json", "cost.json", "--attention-stubs", stub.to_str().unwrap()]].concat();
+    let (code, _, err) = graphc(folder.path(), &args);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    let json = std::fs::read_to_string(folder.path().join("cost.json")).unwrap();
+    assert!(json.contains("attention stub `clip_rows`"), "{json}");
+    let (code, _, err) = graphc(folder.path(), &[&input[..], &["--attention-stubs", "nowhere.rs"]].concat());
+    assert_eq!(code, Some(2));
+    assert!(err.starts_with("error: attention stub `nowhere.rs`: "), "{err}");
+}
+
+#[test]
+fn what_is_no_stub_is_refused_with_its_place() {
+    let good = text("let _ = (partition, head, row[0]);");
+    let second = good.replace("use ccl_runtime::ccl;\n", "").replace("mine", "another");
+    let cases = [
+        ("fn f( {", "s.rs:1:"),
+        ("", "s.rs:1:1: no function says which slot it fills: there is no function in a `ccl!` block"),
+        (&good.replace("        row:", "        row"), "s.rs:14:13"),
+        (
+            &good.replace("    #[stub(ccl_runtime::nn::stub::post_projection)]\n", ""),
+            "says which slot it fills (there are `mine`)",
+        ),
+        (&format!("{good}{second}"), "s.rs:25:12: this is a second stub, `mine` is the first"),
+        (&good.replace("pub fn", "fn"), "s.rs:6:8: stub `mine` is private"),
+        (
+            &good.replace("stub::post_projection)", "stub::post_production)"),
+            "s.rs:4:12: stub `mine`: there is no slot `ccl_runtime::",
+        ),
+        (&good.replace("stub::post_projection)", "stub::slots::weight)"), "s.rs:6:12: stub `mine` fills `ccl_runtime::nn::stub::slots::weight`, which is no slot of an attention"),
+        (
+            &good.replace("IN_SHIFT", "SHIFT"),
+            "s.rs:10:15: stub `mine`: the name of const parameter 4 is `SHIFT`, that of the slot `post_projection` is `IN_SHIFT`",
+        ),
+        (
+            &good.replace("SCRATCH: usize", "SCRATCH: i32"),
+            "s.rs:8:15: stub `mine`: const parameter `SCRATCH` is `i32`, that of the slot `post_projection` is `usize`",
+        ),
+        (
+            &good.replace("&mut Lrm<i8, D>", "&mut Lrm<i16, D>"),
+            "s.rs:14:9: stub `mine`: parameter `row` is `&mut Lrm<i16, D>`, that of the slot `post_projection` is `&mut Lrm<i8, D>`",
+        ),
+        (
+            &good.replace("        head: usize,\n", "").replace(", head", ""),
+            "s.rs:6:12: stub `mine`: the number of parameters is `2`, that of the slot `post_projection` is `3`",
+        ),
+        (&good.replace("    ) {", "    ) -> Q<i32> {").replace("let _ =", "splat(0);\n let _ ="), "s.rs:"),
+    ];
+    for (text, wanted) in cases {
+        let error = AttentionStub::parse("s.rs", text).expect_err(wanted).to_string();
+        assert!(error.contains(wanted), "`{wanted}` is not in\n{error}");
+    }
+    let drifted =
+        AttentionStub::parse("s.rs", &good.replace("&mut Lrm<i8, D>", "&Lrm<i8, D>")).expect_err("another type");
+    assert!(
+        drifted.to_string().contains("help: take over the signature of the slot:\nfn post_projection<const D: usize")
+    );
+}
+
+#[test]
+fn a_stub_that_cannot_be_compiled_is_told_with_its_place() {
+    let stub = AttentionStub::parse("s.rs", &text("elsewhere::f(row, partition, head);")).unwrap();
+    let error = compile(Some(&stub)).expect_err("there is no such function");
+    assert!(error.contains("s.rs:18:9: `elsewhere::f` is no function of this program"), "{error}");
+}
+
+#[test]
+fn a_stub_that_nothing_would_call_is_refused() {
+    let stub = AttentionStub::read(&example("clip_rows.rs")).unwrap();
+    let refused = |net: Net| {
+        let (graph, _) = rewrite::all(&net.build()).unwrap();
+        let errors = emit_with(&plan(graph, None).unwrap(), &Emission { target: QC_U }, Some(&stub));
+        errors.expect_err("nothing calls it")[0].to_string()
+    };
+    let net = Quantised::image(4, 2, 2).net.constant("w", Lcg(5).int8(&[2, 4, 1, 1]));
+    let net = Quantised { net, random: Lcg(1) }.conv("x", "w", "y", &[]).net.output("y");
+    let error = refused(net);
+    assert!(error.starts_with("attention stub `clip_rows`: the network has no attention"), "{error}");
+    let mut shifted = encoder_block(16, 2, 4, 8).constant("z_rows", scalar(3_i8));
+    for node in &mut shifted.graph.node {
+        if node.output[0] == ROWS {
+            node.input[7] = "z_rows".to_owned();
+        } else if node.input.iter().any(|input| input == "merged") {
+            node.input[2] = "z_rows".to_owned();
+        }
+    }
+    let error = refused(shifted);
+    assert!(
+        error.contains("its projected rows have the zero point 3, which the attention stub `clip_rows` is not"),
+        "{error}"
+    );
 }
