@@ -164,6 +164,21 @@ impl Text {
         Variable { name, ty, is_param: false }
     }
 
+    /// Declares so many int8 tensors of a layout as an array, and gives its name.
+    pub fn allocate_array(&mut self, name: &str, n: usize, layout: &str) -> String {
+        let name = self.unique(name);
+        let element = format!("Ocm::<i8, {layout}>::new()");
+        let one = format!("let {name} = [{}];", vec![element.as_str(); n].join(", "));
+        if one.len() + 4 * (self.depth + 2) <= WIDTH {
+            self.line(&one);
+            return name;
+        }
+        self.line(&format!("let {name} = ["));
+        (0..n).for_each(|_| self.line(&format!("    {element},")));
+        self.line("];");
+        name
+    }
+
     /// Begins a block of buffers that live for some steps.
     pub fn scope(&mut self) {
         self.step = None;

@@ -25,20 +25,30 @@ fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/segformer/examples").join(name)
 }
 
-/// A block of two heads of 8 features, 32 queries and keys, with kernels that end behind the heads.
-fn compile(stub: Option<&AttentionStub>) -> Result<(Program, Emitted), String> {
-    let (graph, _) = rewrite::all(&encoder_block(16, 2, 4, 8).build()).unwrap();
-    let cut = kernel::parse(&format!("heads {ROWS}\nrest *\n")).unwrap();
+/// A network whose kernels end at a tensor, and behind the heads.
+fn program(net: &Net, cut: &str, stub: Option<&AttentionStub>) -> Result<(Program, Emitted), String> {
+    let (graph, _) = rewrite::all(&net.build()).unwrap();
+    let before = if cut == ROWS { String::new() } else { format!("before {cut}\n") };
+    let cut = kernel::parse(&format!("{before}heads {ROWS}\nrest *\n")).unwrap();
     let plan = plan(graph, Some(&cut)).unwrap();
     let emitted = emit_with(&plan, &Emission { target: QC_U }, stub).map_err(|errors| errors[0].to_string())?;
-    let composition = Composition { entries: Entries::Count(2), prefetch: true };
-    let program = Program::compile(plan, emitted.clone(), &composition, &QC_U).map_err(|error| error.to_string())?;
-    Ok((program, emitted))
+    let entries = Entries::Count(emitted.manifest.kernels.len());
+    let program = Program::compile(plan, emitted.clone(), &Composition { entries, prefetch: true }, &QC_U);
+    Ok((program.map_err(|error| error.to_string())?, emitted))
+}
+
+/// A block of two heads of 8 features, 32 queries and keys.
+fn compile(stub: Option<&AttentionStub>) -> Result<(Program, Emitted), String> {
+    program(&encoder_block(16, 2, 4, 8), ROWS, stub)
+}
+
+fn run_on(program: &Program, image: &[usize]) -> Outcome {
+    let inputs: HashMap<String, Tensor> = [("image".to_owned(), Lcg(11).tensor(image, 4.0))].into();
+    program.run(&inputs, &Options::default(), |_| {}).unwrap()
 }
 
 fn run(program: &Program) -> Outcome {
-    let inputs: HashMap<String, Tensor> = [("image".to_owned(), Lcg(11).tensor(&[1, 3, 16, 32], 4.0))].into();
-    program.run(&inputs, &Options::default(), |_| {}).unwrap()
+    run_on(program, &[1, 3, 16, 32])
 }
 
 /// What heads give: bytes in words of four features, the first head's first.
@@ -181,7 +191,10 @@ fn what_is_no_stub_is_refused_with_its_place() {
             &good.replace("stub::post_projection)", "stub::post_production)"),
             "s.rs:4:12: stub `mine`: there is no slot `ccl_runtime::",
         ),
-        (&good.replace("stub::post_projection)", "stub::slots::weight)"), "s.rs:6:12: stub `mine` fills `ccl_runtime::nn::stub::slots::weight`, which is no slot of an attention"),
+        (
+            &good.replace("stub::post_projection)", "stub::slots::weight)"),
+            "s.rs:6:12: stub `mine` fills `ccl_runtime::nn::stub::slots::weight`, which is no slot of an attention",
+        ),
         (
             &good.replace("IN_SHIFT", "SHIFT"),
             "s.rs:10:15: stub `mine`: the name of const parameter 4 is `SHIFT`, that of the slot `post_projection` is `IN_SHIFT`",
@@ -218,6 +231,17 @@ fn a_stub_that_cannot_be_compiled_is_told_with_its_place() {
     assert!(error.contains("s.rs:18:9: `elsewhere::f` is no function of this program"), "{error}");
 }
 
+/// Gives what heads give the zero point `z_rows`.
+fn shift_rows(net: &mut Net) {
+    for node in &mut net.graph.node {
+        if node.output[0] == ROWS {
+            node.input[7] = "z_rows".to_owned();
+        } else if node.input.iter().any(|input| input == "merged") {
+            node.input[2] = "z_rows".to_owned();
+        }
+    }
+}
+
 #[test]
 fn a_stub_that_nothing_would_call_is_refused() {
     let stub = AttentionStub::read(&example("clip_rows.rs")).unwrap();
@@ -231,16 +255,62 @@ fn a_stub_that_nothing_would_call_is_refused() {
     let error = refused(net);
     assert!(error.starts_with("attention stub `clip_rows`: the network has no attention"), "{error}");
     let mut shifted = encoder_block(16, 2, 4, 8).constant("z_rows", scalar(3_i8));
-    for node in &mut shifted.graph.node {
-        if node.output[0] == ROWS {
-            node.input[7] = "z_rows".to_owned();
-        } else if node.input.iter().any(|input| input == "merged") {
-            node.input[2] = "z_rows".to_owned();
-        }
-    }
+    shift_rows(&mut shifted);
     let error = refused(shifted);
     assert!(
         error.contains("its projected rows have the zero point 3, which the attention stub `clip_rows` is not"),
         "{error}"
     );
+}
+
+/// Queries, keys and values; steps of 0.05 each.
+const PROJECTED: [&str; 3] =
+    ["block/attention/q/Add_output_0", "block/attention/k/Add_output_0", "block/attention/v/Add_output_0"];
+
+/// Attention in double precision on what lies on the device: tokens of 16 features in words of four, two heads.
+fn attention(outcome: &Outcome) -> Vec<f64> {
+    let [q, k, v] = PROJECTED.map(|name| outcome.tensors[name].iter().map(|&b| f64::from(b as i8)).collect::<Vec<_>>());
+    let n = q.len() / 16;
+    let at = |token: usize, feature: usize| (feature / 4 * n + token) * 4 + feature % 4;
+    let mut y = vec![0.0; q.len()];
+    for (token, head) in (0..n).flat_map(|token| [(token, 0), (token, 8)]) {
+        let score = |key: usize| (head..head + 8).map(|d| q[at(token, d)] * k[at(key, d)]).sum::<f64>() * 0.05 * 0.05;
+        let weights: Vec<f64> = (0..n).map(|key| score(key).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        for d in head..head + 8 {
+            y[at(token, d)] = (0..n).map(|key| weights[key] * v[at(key, d)]).sum::<f64>() / total;
+        }
+    }
+    y
+}
+
+#[test]
+fn a_whole_head_stub_is_near_attention_in_double_precision() {
+    let stub = AttentionStub::read(&example("online_softmax.rs")).unwrap();
+    assert_eq!(stub.slot, Slot::WholeHead);
+    // 96 keys are two chunks of 64, the second of which is filled up.
+    for (height, width) in [(4, 8), (8, 12)] {
+        let (program, emitted) = program(&encoder_block(16, 2, height, width), PROJECTED[2], Some(&stub)).unwrap();
+        let text = &emitted.sources["heads.rs"];
+        assert!(text.contains("use super::online_softmax::online_softmax as whole_head;"), "{text}");
+        let outcome = run_on(&program, &[1, 3, 4 * height, 4 * width]);
+        let found = rows(&outcome);
+        let differences = attention(&outcome).into_iter().zip(&found).map(|(y, own)| (y - f64::from(*own)).abs());
+        // Half a step is rounding. Weights have 12 fraction bits, and those of earlier chunks are scaled down: 2^-12 of 127 steps, for each
+        // of some ten keys that matter, is less than another half.
+        let worst = differences.fold(0.0, f64::max);
+        println!("{height} x {width}: {worst}");
+        assert!(worst < 1.0, "{height} x {width}: {worst}");
+        assert!(found.iter().collect::<std::collections::BTreeSet<_>>().len() > 50, "{found:?}");
+    }
+}
+
+#[test]
+fn a_whole_head_stub_takes_no_zero_points() {
+    let stub = AttentionStub::read(&example("online_softmax.rs")).unwrap();
+    let mut net = encoder_block(16, 2, 4, 8).constant("z_rows", scalar(3_i8));
+    shift_rows(&mut net);
+    let error = program(&net, ROWS, Some(&stub)).expect_err("it is asymmetric");
+    let wanted = "its queries, keys, values and result have the zero points 0, 0, 0 and 3, which the attention stub `online_softmax`";
+    assert!(error.contains(wanted), "{error}");
 }
