@@ -12,6 +12,7 @@ mod signature;
 use std::collections::BTreeMap;
 
 use crate::emit::Emitted;
+use crate::emit::manifest::Manifest;
 
 pub use effect::{Effect, EffectError, Generated};
 pub use error::EditError;
@@ -92,6 +93,22 @@ impl Edit {
     }
 }
 
+/// Says which kernels by hand do not call the attention stub that the generated ones do.
+fn leave_stub(manifest: &mut Manifest, texts: &[(String, String)]) {
+    let Manifest { stub: Some(stub), kernels, notes, .. } = manifest else { return };
+    let call = format!("super::{}::{}", stub.file.trim_end_matches(".rs"), stub.function);
+    for (file, text) in texts {
+        let Some(kernel) = kernels.iter().find(|kernel| kernel.file == *file) else { continue };
+        if stub.kernels.contains(&kernel.name) && !text.contains(&call) {
+            stub.kernels.retain(|name| *name != kernel.name);
+            notes.push(format!(
+                "kernel `{}` is by hand and does not call the attention stub `{}`",
+                kernel.name, stub.function
+            ));
+        }
+    }
+}
+
 impl Edits {
     /// Puts the edits in the places of what was generated, and says what each is.
     ///
@@ -118,6 +135,7 @@ impl Edits {
         if !errors.is_empty() {
             return Err(errors);
         }
+        leave_stub(&mut emitted.manifest, &texts);
         emitted.sources.extend(texts);
         Ok(states)
     }

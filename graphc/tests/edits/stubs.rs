@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use graphc::compose::{Composition, Entries};
+use graphc::edits::{self, Edit, Edits};
 use graphc::emit::{Emission, Emitted, emit_with};
 use graphc::graph::Tensor;
 use graphc::plan::{kernel, plan};
@@ -25,10 +26,10 @@ fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/segformer/examples").join(name)
 }
 
-/// A network whose kernels end at a tensor, and behind the heads.
-fn program(net: &Net, cut: &str, stub: Option<&AttentionStub>) -> Result<(Program, Emitted), String> {
+/// A network whose kernels end at these tensors, and behind the heads.
+fn program(net: &Net, cuts: &[&str], stub: Option<&AttentionStub>) -> Result<(Program, Emitted), String> {
     let (graph, _) = rewrite::all(&net.build()).unwrap();
-    let before = if cut == ROWS { String::new() } else { format!("before {cut}\n") };
+    let before: String = cuts.iter().enumerate().map(|(i, tensor)| format!("before_{i} {tensor}\n")).collect();
     let cut = kernel::parse(&format!("{before}heads {ROWS}\nrest *\n")).unwrap();
     let plan = plan(graph, Some(&cut)).unwrap();
     let emitted = emit_with(&plan, &Emission { target: QC_U }, stub).map_err(|errors| errors[0].to_string())?;
@@ -39,7 +40,7 @@ fn program(net: &Net, cut: &str, stub: Option<&AttentionStub>) -> Result<(Progra
 
 /// A block of two heads of 8 features, 32 queries and keys.
 fn compile(stub: Option<&AttentionStub>) -> Result<(Program, Emitted), String> {
-    program(&encoder_block(16, 2, 4, 8), ROWS, stub)
+    program(&encoder_block(16, 2, 4, 8), &[], stub)
 }
 
 fn run_on(program: &Program, image: &[usize]) -> Outcome {
@@ -155,6 +156,19 @@ fn a_package_has_the_stub_as_a_module() {
     assert!(!folder.path().join("net/kernels/clip_rows.rs").exists(), "what the earlier run left is gone");
     let tests = std::fs::read_to_string(folder.path().join("net/tests/kernels.rs")).unwrap();
     assert_eq!(tests.matches("expect_bytes").count(), 3, "{tests}");
+}
+
+#[test]
+fn a_kernel_by_hand_that_leaves_the_stub_out_is_told() {
+    let stub = AttentionStub::read(&example("clip_rows.rs")).unwrap();
+    let ((_, plain), (_, mut filled)) = (compile(None).unwrap(), compile(Some(&stub)).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let (text, base) = (plain.sources["heads.rs"].clone(), filled.sources["heads.rs"].clone());
+    edits::replace(folder.path(), &Edit { kernel: "heads".to_owned(), text, base }).unwrap();
+    Edits::open(folder.path()).unwrap().apply(&mut filled).unwrap();
+    let note = "kernel `heads` is by hand and does not call the attention stub `clip_rows`";
+    assert!(filled.manifest.notes.iter().any(|said| said == note), "{:?}", filled.manifest.notes);
+    assert_eq!(filled.manifest.stub.unwrap().kernels, [] as [String; 0]);
 }
 
 #[test]
@@ -290,17 +304,16 @@ fn a_whole_head_stub_is_near_attention_in_double_precision() {
     assert_eq!(stub.slot, Slot::WholeHead);
     // 96 keys are two chunks of 64, the second of which is filled up.
     for (height, width) in [(4, 8), (8, 12)] {
-        let (program, emitted) = program(&encoder_block(16, 2, height, width), PROJECTED[2], Some(&stub)).unwrap();
+        let (program, emitted) = program(&encoder_block(16, 2, height, width), &PROJECTED, Some(&stub)).unwrap();
         let text = &emitted.sources["heads.rs"];
         assert!(text.contains("use super::online_softmax::online_softmax as whole_head;"), "{text}");
         let outcome = run_on(&program, &[1, 3, 4 * height, 4 * width]);
         let found = rows(&outcome);
         let differences = attention(&outcome).into_iter().zip(&found).map(|(y, own)| (y - f64::from(*own)).abs());
-        // Half a step is rounding. Weights have 12 fraction bits, and those of earlier chunks are scaled down: 2^-12 of 127 steps, for each
-        // of some ten keys that matter, is less than another half.
+        // Half a step is rounding. Weights have 12 fraction bits: 96 errors of up to 2^-13 of 127 steps are 0.1 together, as random
+        // sums go, and a few times that where they agree.
         let worst = differences.fold(0.0, f64::max);
-        println!("{height} x {width}: {worst}");
-        assert!(worst < 1.0, "{height} x {width}: {worst}");
+        assert!(worst < 0.75, "{height} x {width}: {worst}");
         assert!(found.iter().collect::<std::collections::BTreeSet<_>>().len() > 50, "{found:?}");
     }
 }
@@ -310,7 +323,7 @@ fn a_whole_head_stub_takes_no_zero_points() {
     let stub = AttentionStub::read(&example("online_softmax.rs")).unwrap();
     let mut net = encoder_block(16, 2, 4, 8).constant("z_rows", scalar(3_i8));
     shift_rows(&mut net);
-    let error = program(&net, ROWS, Some(&stub)).expect_err("it is asymmetric");
+    let error = program(&net, &[], Some(&stub)).expect_err("it is asymmetric");
     let wanted = "its queries, keys, values and result have the zero points 0, 0, 0 and 3, which the attention stub `online_softmax`";
     assert!(error.contains(wanted), "{error}");
 }

@@ -11,7 +11,7 @@ ccl! {
     use ccl_runtime::nn::requantise::{biased, sums};
 
     /// Queries, the only head, its projection and the residual sum of each token: all of it stays with the PE.
-    #[edit("query, head and projection in one walk: two tensors of 8192 x 32 less go through on-chip memory and back")]
+    #[edit("query, head, projection and sum in one walk: two tensors less go through on-chip memory")]
     fn block<const N: usize, const K: usize, const D: usize, const P: usize, const R: usize>(
         x: &Ocm<i8, Tokens<N, D>>,
         queries: &Ocm<i8, Stream<D, D>>,
