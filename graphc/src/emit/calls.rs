@@ -348,12 +348,11 @@ fn write_heads(
     }
     let of = |x: &Operand| variable(text, x).cloned();
     let [queries, keys, values] = [of(parts.queries)?, of(parts.keys)?, of(parts.values)?];
-    let [_, rows, columns] = cx.folded(1, found.n_keys);
     let heads = Heads {
         inputs: [&queries, &keys, &values],
         q: [*q, parts.keys.q, parts.values.q, *out],
         extents: [parts.heads, found.n_queries, found.n_keys, found.head],
-        grid: (rows, columns),
+        width: cx.folded(1, found.n_keys)[2],
         factor: f64::from(scaled.scale) / f64::from(scores.scale),
         lrm_bytes: cx.lrm_bytes,
     };

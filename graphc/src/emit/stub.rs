@@ -8,7 +8,7 @@ use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::QParam;
 use crate::stub::AttentionStub;
 
-/// Bytes of local memory in each PE that a post-projection stub may allocate; what the softmax of 16 keys has held is free by then.
+/// Bytes of local memory in each PE that a post-projection stub may allocate: what scores and softmax have held is free by then.
 const SCRATCH: usize = 256;
 
 /// Keys in a chunk at most: what a stub keeps of each is bytes of local memory.
@@ -138,8 +138,8 @@ pub(crate) struct Heads<'a> {
     pub q: [QParam; 4],
     /// Heads, queries, keys, features of each.
     pub extents: [usize; 4],
-    /// Rows and columns in which keys lie in a walk.
-    pub grid: (usize, usize),
+    /// Keys in a row of a walk over them.
+    pub width: usize,
     /// What a step of the products is worth beyond the scales of queries and keys.
     pub factor: f64,
     /// Bytes of local memory.
@@ -176,37 +176,14 @@ pub(crate) fn write_whole(text: &mut Text, stub: &Stub, heads: &Heads, y: &Varia
     let of_keys = text.allocate_array("key_chunks", n_chunks, &format!("Tokens<{chunk}, {d}>"));
     let of_values = text.allocate_array("value_chunks", n_chunks, &format!("Planar<{d}, 1, {chunk}>"));
     let packed = text.allocate("chunk", TensorType::int8(format!("Tokens<{chunk}, {d}>")));
-    // Whole rows of keys where a chunk is some of them.
-    let (_, width) = heads.grid;
-    let ([rows, columns], [own_rows, own_columns]) = match chunk.is_multiple_of(width) {
-        true => ([keys / width, width], [chunk / width, width]),
-        false => ([1, keys], [1, chunk]),
-    };
-    let (all, part) = (format!("Packed<{d}, {rows}, {columns}>"), format!("Packed<{d}, {own_rows}, {own_columns}>"));
-    let planes = format!("Planar<{d}, {own_rows}, {own_columns}>");
-    let [queries, key, value] = heads.inputs;
     for head in 0..h {
-        let first = head * d;
         for c in 0..n_chunks {
-            let at = |place: usize| {
-                if rows == 1 {
-                    ["0".to_owned(), place.to_string()]
-                } else {
-                    [(place / width).to_string(), "0".to_owned()]
-                }
-            };
-            let generics = [d, rows, columns, d, own_rows, own_columns, 0];
-            let [row, column] = at(c * chunk);
-            for (from, to) in [(key, format!("&mut {of_keys}[{c}].view::<{part}>()")), (value, packed.write(&part))] {
-                let args = [from.part(first, h, &all), to, row.clone(), column.clone()];
-                text.call(&format!("{NN}::moves::slice"), &generics, &args);
-            }
-            let args = [packed.read(&part), format!("&mut {of_values}[{c}].view::<{planes}>()")];
-            text.call(&format!("{NN}::moves::to_planar"), &[d, own_rows, own_columns], &args);
+            let to = (format!("{of_keys}[{c}]"), format!("{of_values}[{c}]"));
+            write_chunk(text, heads, (head, c * chunk, chunk), &packed, to);
         }
-        let tokens = format!("Tokens<{n}, {d}>");
+        let (first, tokens) = (head * d, format!("Tokens<{n}, {d}>"));
         let args = [
-            queries.part(first, h, &tokens),
+            heads.inputs[0].part(first, h, &tokens),
             format!("&{of_keys}"),
             format!("&{of_values}"),
             y.part_mut(first, h, &tokens),
@@ -216,6 +193,31 @@ pub(crate) fn write_whole(text: &mut Text, stub: &Stub, heads: &Heads, y: &Varia
     }
     text.close();
     Ok(())
+}
+
+/// Copies keys and values of a head from key `first` on to chunks; values by way of `packed`.
+fn write_chunk(
+    text: &mut Text,
+    heads: &Heads,
+    (head, first, chunk): (usize, usize, usize),
+    packed: &Variable,
+    (to_keys, to_values): (String, String),
+) {
+    let ([h, _, keys, d], width) = (heads.extents, heads.width);
+    // Rows of keys where a chunk is some of them, else all of them are one row.
+    let (all, own, [row, column]) = match chunk.is_multiple_of(width) {
+        true => ([keys / width, width], [chunk / width, width], [first / width, 0]),
+        false => ([1, keys], [1, chunk], [0, first]),
+    };
+    let layout = |[rows, columns]: [usize; 2]| format!("Packed<{d}, {rows}, {columns}>");
+    let [_, key, value] = heads.inputs;
+    for (from, to) in [(key, format!("&mut {to_keys}.view::<{}>()", layout(own))), (value, packed.write(&layout(own)))]
+    {
+        let args = [from.part(head * d, h, &layout(all)), to, row.to_string(), column.to_string()];
+        text.call(&format!("{NN}::moves::slice"), &[d, all[0], all[1], d, own[0], own[1], 0], &args);
+    }
+    let planes = format!("&mut {to_values}.view::<Planar<{d}, {}, {}>>()", own[0], own[1]);
+    text.call(&format!("{NN}::moves::to_planar"), &[d, own[0], own[1]], &[packed.read(&layout(own)), planes]);
 }
 
 /// A factor as const arguments: 24 bits of mantissa and a shift.
