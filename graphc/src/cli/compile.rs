@@ -10,10 +10,11 @@ use graphc::emit::folder::{self, Contents};
 use graphc::emit::golden::{self, Golden};
 use graphc::emit::manifest::Manifest;
 use graphc::emit::package::Runtime;
-use graphc::emit::{Emission, Emitted, emit, package};
+use graphc::emit::{Emission, Emitted, emit_with, package};
 use graphc::graph::{Graph, Tensor};
 use graphc::plan::kernel;
 use graphc::quantize::{Samples, Synthetic};
+use graphc::stub::AttentionStub;
 use graphc::{plan, rewrite};
 use iss::target::Target;
 
@@ -40,6 +41,9 @@ pub struct Compile {
     /// A folder of hand edits, as `graphc fork` makes them: they take the places of generated kernels
     #[arg(long, value_name = "DIR")]
     kernels: Option<PathBuf>,
+    /// A Rust file with a `ccl!` function that takes over a step of each attention: `#[stub(path)]` above it says which
+    #[arg(long, value_name = "FILE")]
+    attention_stubs: Option<PathBuf>,
     /// Name of the package; that of the folder if it is not given
     #[arg(long, value_parser = package_name)]
     name: Option<String>,
@@ -61,7 +65,8 @@ impl Compile {
         let (graph, _) = rewrite::all(&graph)?;
         let plan = plan::plan(graph, cut.as_deref())?;
         let composition = self.entrances.composition()?;
-        let mut emitted = match emit(&plan, &Emission { target: self.target.clone() }) {
+        let stub = self.attention_stubs.as_deref().map(AttentionStub::read).transpose()?;
+        let mut emitted = match emit_with(&plan, &Emission { target: self.target.clone() }, stub.as_ref()) {
             Ok(emitted) => emitted,
             Err(errors) => {
                 for error in errors {
@@ -86,7 +91,7 @@ impl Compile {
             runtime: self.runtime.clone().unwrap_or_else(|| folder::runtime(&self.out)),
             golden: self.golden(&plan, &emitted.manifest)?,
         };
-        let files = folder::files(&contents, &emitted)?;
+        let files = folder::files(contents, &mut emitted)?;
         write(&self.out, &files).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
         report(&emitted)?;
         Ok(Exit::Done)
@@ -163,17 +168,18 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Kernels and entry points that the folder's manifest names and this run does not write, and the snapshots of the kernels. A manifest
+/// Kernels, stub and entry points that the folder's manifest names and this run does not write, and the snapshots of the kernels. A manifest
 /// that cannot be read names none.
 fn stale(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Vec<PathBuf> {
     let text = std::fs::read(folder.join("manifest.json")).unwrap_or_default();
     let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     let named = |what: &str| -> Vec<String> {
-        let all = manifest[what].as_array().into_iter().flatten().filter_map(|part| part["file"].as_str());
+        let parts = manifest[what].as_array().into_iter().flatten().chain([&manifest[what]]);
+        let all = parts.filter_map(|part| part["file"].as_str());
         all.filter(|file| is_plain(file)).map(str::to_owned).collect()
     };
     let mut paths: Vec<String> = named("entries").iter().map(|file| format!("entries/{file}")).collect();
-    for file in named("kernels") {
+    for file in named("kernels").into_iter().chain(named("stub")) {
         let name = file.trim_end_matches(".rs");
         paths.extend(["cost", "signature", "source"].map(|what| package::snapshot_path(&format!("{name}_{what}"))));
         paths.push(format!("kernels/{file}"));

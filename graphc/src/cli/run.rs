@@ -8,10 +8,11 @@ use anyhow::Context;
 use clap::Args;
 use graphc::compose::{Composition, Entries};
 use graphc::edits::Edits;
-use graphc::emit::{Emission, Emitted, emit};
+use graphc::emit::{Emission, Emitted, emit_with};
 use graphc::graph::{Graph, Tensor};
 use graphc::plan::{self, Plan};
 use graphc::run::program::{EditsByKernel, Program};
+use graphc::stub::AttentionStub;
 use graphc::{npy, rewrite};
 use iss::sim::Options;
 use iss::target::Target;
@@ -55,6 +56,9 @@ pub struct Build {
     /// Folder of kernels by hand, which replace generated ones of the same names
     #[arg(long, value_name = "DIR")]
     kernels: Option<PathBuf>,
+    /// A Rust file with a `ccl!` function that takes over a step of each attention: `#[stub(path)]` above it says which
+    #[arg(long, value_name = "FILE")]
+    attention_stubs: Option<PathBuf>,
 }
 
 /// How kernels are composed.
@@ -110,7 +114,8 @@ impl Build {
     }
 
     fn emitted(&self, plan: &Plan) -> anyhow::Result<Option<(Emitted, EditsByKernel)>> {
-        let mut emitted = match emit(plan, &Emission { target: self.target.clone() }) {
+        let stub = self.attention_stubs.as_deref().map(AttentionStub::read).transpose()?;
+        let mut emitted = match emit_with(plan, &Emission { target: self.target.clone() }, stub.as_ref()) {
             Ok(emitted) => emitted,
             Err(errors) => {
                 errors.iter().for_each(|error| complain(&format!("error: {error}")));

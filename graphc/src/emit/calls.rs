@@ -7,12 +7,14 @@ use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::dense::{self, dense_parts};
 use crate::emit::read::Reader;
+use crate::emit::stub::{self, Heads, Stub};
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{Binary, Interpolation, QParam};
 use crate::graph::{NodeId, Op};
 use crate::plan::Plan;
 use crate::plan::layout::{Digit, Image, Side};
 use crate::plan::step::{Dense, Kind, Norm, Operand, Order, Step};
+use crate::stub::Slot;
 
 /// The library.
 pub(crate) const NN: &str = "ccl_runtime::nn";
@@ -21,6 +23,7 @@ pub(crate) const NN: &str = "ccl_runtime::nn";
 pub(crate) const FUNCTIONS: &[&str] = &[
     "add",
     "argmax",
+    "attended",
     "attention_head",
     "average_pool",
     "conv_gather",
@@ -38,6 +41,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "enlarge_linear",
     "enlarge_nearest",
     "global_average_pool",
+    "head_by_stub",
     "layer_norm",
     "layer_norm_twice",
     "max_pool",
@@ -45,15 +49,19 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "mul",
     "permute",
     "pointwise",
+    "post_projection",
     "put",
     "requantise",
     "resize_linear",
     "resize_nearest",
+    "slice",
     "softmax",
     "sub",
+    "taken_by_zero",
     "to_packed",
     "to_planar",
     "unary",
+    "whole_head",
 ];
 
 /// What a step cannot be emitted for.
@@ -69,6 +77,8 @@ pub(crate) struct Context<'a> {
     pub array: (usize, usize),
     /// Bytes of local memory.
     pub lrm_bytes: usize,
+    /// What takes a step of each attention over.
+    pub stub: Option<Stub<'a>>,
 }
 
 /// Writes the calls of a step.
@@ -269,6 +279,9 @@ fn write_attention(
         return Err("its products are not quantised".to_owned());
     };
     let (n, k, d, h) = (found.n_queries, found.n_keys, found.head, parts.heads);
+    if let Some(stub) = cx.stub.filter(|stub| stub.stub.slot == Slot::WholeHead) {
+        return write_heads(cx, text, &stub, found, parts, y);
+    }
     if k % 16 != 0 || d % 4 != 0 || found.value != d {
         return Err(format!("{k} keys of {d} features: the kernel wants multiples of 16 and 4, and values of as many"));
     }
@@ -304,10 +317,47 @@ fn write_attention(
             format!("({}, {}, {})", q.zero, parts.keys.q.zero, parts.values.q.zero),
             format!("({}, {}, {})", s.zero, p.zero, out.zero),
         ];
-        text.call(&format!("{NN}::attention::attention_head"), &[n, k, d, fraction as usize, step as usize], &args);
+        let generics = [n, k, d, fraction as usize, step as usize];
+        match &cx.stub {
+            Some(stub) => stub::write_projected(text, stub, &generics, (args.to_vec(), head), *out)?,
+            None => text.call(&format!("{NN}::attention::attention_head"), &generics, &args),
+        }
     }
     text.close();
     Ok(())
+}
+
+/// An attention whose heads are a stub's.
+fn write_heads(
+    cx: &Context,
+    text: &mut Text,
+    stub: &Stub,
+    found: &crate::attention::Attention,
+    parts: &Attention,
+    y: &Variable,
+) -> Reason {
+    let node = |id| &cx.plan.graph.node(id).op;
+    let (Op::QLinearMatMul { a: q, y: scores, .. }, Op::QLinearMatMul { y: out, .. }) =
+        (node(found.scores), node(found.context))
+    else {
+        return Err("its products are not quantised".to_owned());
+    };
+    let (table, scaled) = &parts.table;
+    if found.value != found.head || table.iter().enumerate().any(|(i, &entry)| i != usize::from(entry)) {
+        return Err("its scores are scaled to other steps, or its values have other extents than its keys".to_owned());
+    }
+    let of = |x: &Operand| variable(text, x).cloned();
+    let [queries, keys, values] = [of(parts.queries)?, of(parts.keys)?, of(parts.values)?];
+    let [_, rows, columns] = cx.folded(1, found.n_keys);
+    let heads = Heads {
+        inputs: [&queries, &keys, &values],
+        q: [*q, parts.keys.q, parts.values.q, *out],
+        extents: [parts.heads, found.n_queries, found.n_keys, found.head],
+        grid: (rows, columns),
+        factor: f64::from(scaled.scale) / f64::from(scores.scale),
+        lrm_bytes: cx.lrm_bytes,
+    };
+    stub::write_whole(text, stub, &heads, y)
 }
 
 /// Bytes of local memory that `nn::mix_ffn` needs: twice what it fetches and stores, once what it keeps.

@@ -76,33 +76,70 @@ pub enum FolderError {
     },
 }
 
-/// All files of the folder, by their paths in it. The same contents give the same bytes.
+/// All files of the folder, by their paths in it. The same contents give the same bytes. The manifest gets a note for each kernel whose
+/// outputs a stub has made others.
 ///
 /// # Errors
 /// [`FolderError`]: groups that are no composition, kernels that do not compile or run.
-pub fn files(contents: &Contents, emitted: &Emitted) -> Result<BTreeMap<String, Vec<u8>>, FolderError> {
-    let manifest = &emitted.manifest;
-    let package = Package { name: contents.name.clone(), runtime: contents.runtime.clone() };
-    let entries = compose(manifest, contents.composition, &target_constant(contents.target))?;
-    let mut files = package::files(&package, manifest, &entries, &contents.golden);
+pub fn files(contents: Contents, emitted: &mut Emitted) -> Result<BTreeMap<String, Vec<u8>>, FolderError> {
+    let Contents { target, composition, name, runtime, mut golden } = contents;
+    let mut files = BTreeMap::new();
     let texts = Texts::read(&emitted.sources)?;
-    for kernel in &manifest.kernels {
+    let mut notes = Vec::new();
+    for kernel in &emitted.manifest.kernels {
         let source = &emitted.sources[&kernel.file];
-        let instance = texts.instance(&kernel.name, contents.target)?;
-        let cost = cost(&instance, kernel, emitted, &contents.golden)?;
+        let instance = texts.instance(&kernel.name, target)?;
+        let (cost, outputs) = cost(&instance, kernel, emitted, &golden)?;
+        if emitted.manifest.stub.as_ref().is_some_and(|stub| stub.kernels.contains(&kernel.name)) {
+            notes.extend(changes(&instance, kernel, &outputs, &mut golden)?);
+        }
         let signature = Signature::read(&kernel.name, source)?.text(&kernel.name);
         for (what, content) in [("cost", cost.to_string()), ("signature", signature), ("source", source.clone())] {
             let path = package::snapshot_path(&format!("{}_{what}", kernel.name));
             files.insert(path, package::snapshot(&content).into_bytes());
         }
     }
+    emitted.manifest.notes.extend(notes);
+    let manifest = &emitted.manifest;
+    let entries = compose(manifest, composition, &target_constant(target))?;
+    files.extend(package::files(&Package { name, runtime }, manifest, &entries, &golden));
     let sources = emitted.sources.iter().map(|(name, text)| (format!("kernels/{name}"), text.clone().into_bytes()));
     files.extend(sources);
     files.insert("constants.bin".to_owned(), emitted.blob.clone());
     let written = Written { manifest, entries: entries.iter().map(|composed| &composed.entry).collect() };
-    let manifest = serde_json::to_string_pretty(&written).expect("a manifest is made of names and numbers");
-    files.insert("manifest.json".to_owned(), (manifest + "\n").into_bytes());
+    let written = serde_json::to_string_pretty(&written).expect("a manifest is made of names and numbers");
+    files.insert("manifest.json".to_owned(), (written + "\n").into_bytes());
     Ok(files)
+}
+
+/// What a stub changes in the outputs of a kernel, if that is more than the kernel's bar.
+fn changes(
+    instance: &Instance,
+    kernel: &Kernel,
+    outputs: &Arguments,
+    golden: &mut Golden,
+) -> Result<Option<String>, FolderError> {
+    for boundary in &kernel.outputs {
+        let param = instance.params().iter().find(|param| param.name == boundary.parameter);
+        let Some(Param { ty: ParamType::Tensor(ty), .. }) = param else { continue };
+        let argument = ty.argument(golden.bytes(boundary)).map_err(|e| of_argument(kernel, &boundary.parameter, e))?;
+        let expected = Arguments::new().with(&boundary.parameter, argument);
+        let found = outputs.tensor(&boundary.parameter).zip(expected.tensor(&boundary.parameter));
+        let (own, expected) = found.expect("an output is a tensor");
+        let differences = (0..own.len()).map(|i| own.get(i).abs_diff(expected.get(i))).filter(|d| *d > 0);
+        let (count, largest) = differences.fold((0, 0), |(n, most), d| (n + 1, d.max(most)));
+        if !golden.allows(&kernel.name, (count, largest), own.len()) {
+            golden.changed.insert(kernel.name.clone());
+            return Ok(Some(format!(
+                "kernel `{}`: with the stub {count} of {} elements of `{}` are not the network's, by {largest} at most: \
+                 its test compares native code with the simulator alone",
+                kernel.name,
+                own.len(),
+                boundary.tensor
+            )));
+        }
+    }
+    Ok(None)
 }
 
 /// The manifest as it is written.
@@ -113,32 +150,34 @@ struct Written<'a> {
     entries: Vec<&'a Entry>,
 }
 
-/// What a kernel costs on golden inputs.
-fn cost(instance: &Instance, kernel: &Kernel, emitted: &Emitted, golden: &Golden) -> Result<Cost, FolderError> {
+/// What a kernel costs on golden inputs, and its outputs.
+fn cost(
+    instance: &Instance,
+    kernel: &Kernel,
+    emitted: &Emitted,
+    golden: &Golden,
+) -> Result<(Cost, Arguments), FolderError> {
     let mut arguments = Arguments::new();
     for Param { name, ty } in instance.params() {
         let ParamType::Tensor(ty) = ty else { continue };
         let mut boundaries = kernel.inputs.iter().chain(&kernel.outputs);
-        let place = || (kernel.name.clone(), name.clone());
         let bytes = match boundaries.find(|b| b.parameter == *name) {
             Some(boundary) => golden.bytes(boundary),
             None => {
-                let constant = kernel.constants.iter().find(|c| c.parameter == *name).ok_or_else(|| {
-                    let (kernel, parameter) = place();
-                    FolderError::Parameter { kernel, parameter }
-                })?;
+                let unknown = || FolderError::Parameter { kernel: kernel.name.clone(), parameter: name.clone() };
+                let constant = kernel.constants.iter().find(|c| c.parameter == *name).ok_or_else(unknown)?;
                 &emitted.blob[constant.offset..][..constant.bytes]
             }
         };
-        let argument = ty.argument(bytes).map_err(|source| {
-            let (kernel, parameter) = place();
-            FolderError::Argument { kernel, parameter, source }
-        })?;
-        arguments.set(name, argument);
+        arguments.set(name, ty.argument(bytes).map_err(|error| of_argument(kernel, name, error))?);
     }
     let cost =
         instance.simulate(&mut arguments).map_err(|reason| FolderError::Run { kernel: kernel.name.clone(), reason })?;
-    Ok(Cost { kernel: kernel.name.to_ascii_uppercase(), ..cost })
+    Ok((Cost { kernel: kernel.name.to_ascii_uppercase(), ..cost }, arguments))
+}
+
+fn of_argument(kernel: &Kernel, parameter: &str, source: ArgError) -> FolderError {
+    FolderError::Argument { kernel: kernel.name.clone(), parameter: parameter.to_owned(), source }
 }
 
 /// Where a package in `out` finds the runtime: in the checkout that this program was built from, if it is still there.

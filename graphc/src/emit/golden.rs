@@ -1,6 +1,6 @@
 //! Golden tensors at the boundaries of kernels, as they lie in the device's memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ccl_runtime::testing::Bar;
 
@@ -23,6 +23,8 @@ pub struct Golden {
     offsets: BTreeMap<String, usize>,
     /// How far the outputs of a kernel may be from golden ones on golden inputs; `None` is not at all.
     pub bars: BTreeMap<String, Option<Bar>>,
+    /// Kernels whose outputs a stub has made others: their tests compare native code with the simulator alone.
+    pub changed: BTreeSet<String>,
 }
 
 impl Golden {
@@ -61,6 +63,14 @@ impl Golden {
         self.blob.resize(self.blob.len().next_multiple_of(ALIGNMENT), 0);
         self.offsets.insert(boundary.tensor.clone(), self.blob.len());
         self.blob.extend(bytes);
+    }
+
+    /// Whether so many elements of a kernel's output, by so much, are within its bar.
+    pub fn allows(&self, kernel: &str, (count, largest): (usize, u64), elements: usize) -> bool {
+        match self.bars.get(kernel).copied().flatten() {
+            Some(bar) => largest <= bar.by && count <= (elements / bar.one_in.max(1) as usize).max(1),
+            None => count == 0,
+        }
     }
 
     /// The bytes of a tensor, as a range of the blob in Rust.
