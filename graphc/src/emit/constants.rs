@@ -108,6 +108,26 @@ pub fn layer_norm(gamma: &[f32], beta: &[f32], epsilon: f32, input: f32, output:
     NormParameters { words, formats: [g, e, a], epsilon }
 }
 
+/// Parameters of `nn::layer_norm_fixed`, whose output has so many fraction bits; `None` where its numbers leave 32 bits.
+pub fn layer_norm_fixed(
+    gamma: &[f32],
+    beta: &[f32],
+    epsilon: f32,
+    input: f32,
+    fraction: u32,
+) -> Option<NormParameters> {
+    let largest = |v: &[f32]| v.iter().map(|&v| f64::from(v).abs()).fold(0.0, f64::max);
+    let most = (gamma.len() as f64).sqrt() * largest(gamma) + largest(beta);
+    if !(most * 2.0_f64.powi(fraction as i32) < 2.0_f64.powi(31)) {
+        return None;
+    }
+    let g = gamma_bits(gamma.iter().map(|&g| f64::from(g)));
+    let ([e, a], epsilon) = variance_bits(gamma.len(), epsilon, input);
+    let pairs = gamma.iter().zip(beta);
+    let words = pairs.flat_map(|(&gamma, &beta)| [bits(gamma.into(), g), bits(beta.into(), fraction)]).collect();
+    Some(NormParameters { words, formats: [g, e, a], epsilon })
+}
+
 /// Gammas and betas in steps of the output, and the fraction bits of the gammas.
 fn output_steps(gamma: &[f32], beta: &[f32], output: (f32, i32)) -> (Vec<i32>, u32) {
     let steps = |v: f32| f64::from(v) / f64::from(output.0);

@@ -143,8 +143,7 @@ pub(crate) fn write_parts(
 ) -> Reason {
     let (n, k) = parts.rows;
     let (from, to) = (format!("Tokens<{n}, {k}>"), format!("Tokens<{n}, {}>", parts.outputs));
-    // Few tokens lie on the first rows of the array.
-    let grid = (n.div_ceil(cx.array.1).clamp(1, cx.array.0), cx.array.1);
+    let grid = cx.grid(n);
     let generics = [n, k, parts.outputs, grid.0, grid.1];
     let is_fused = parts.outputs.is_multiple_of(4) && parts.is_symmetric();
     let weights = text.constant(&format!("{}_weights", y.name), parts.weights);

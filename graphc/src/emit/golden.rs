@@ -40,8 +40,20 @@ impl Golden {
             let bytes = id.and_then(|id| device::to_bytes(plan, id, run.get(id)?));
             golden.add(boundary, &bytes.expect("what is at a boundary is a value of the graph and lies in a buffer"));
         }
-        golden.bars = plan.kernels.iter().map(|kernel| (kernel.name.clone(), bar(plan, &kernel.steps))).collect();
+        golden.bars = bars(plan);
         Ok(golden)
+    }
+
+    /// What [`Golden::of`] gave for the same plan, from its bytes; nothing where they are not as many.
+    pub fn from_blob(plan: &Plan, manifest: &Manifest, blob: &[u8]) -> Option<Self> {
+        let mut golden = Golden { bars: bars(plan), ..Golden::default() };
+        for boundary in manifest.kernels.iter().flat_map(|kernel| kernel.inputs.iter().chain(&kernel.outputs)) {
+            let first = golden.blob.len().next_multiple_of(ALIGNMENT);
+            if !golden.offsets.contains_key(&boundary.tensor) {
+                golden.add(boundary, blob.get(first..first + boundary.bytes)?);
+            }
+        }
+        (golden.blob == blob).then_some(golden)
     }
 
     fn add(&mut self, boundary: &Boundary, bytes: &[u8]) {
@@ -72,6 +84,10 @@ impl Golden {
         let first = self.offsets.get(&boundary.tensor).copied().unwrap_or_default();
         &self.blob[first..first + boundary.bytes]
     }
+}
+
+fn bars(plan: &Plan) -> BTreeMap<String, Option<Bar>> {
+    plan.kernels.iter().map(|kernel| (kernel.name.clone(), bar(plan, &kernel.steps))).collect()
 }
 
 /// How far a kernel may be from golden tensors: integer steps not at all. A norm or softmax in fixed point may round one element of

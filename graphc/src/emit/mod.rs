@@ -5,6 +5,7 @@ pub mod constants;
 mod convolution;
 mod decode_head;
 mod dense;
+pub mod folder;
 pub mod golden;
 mod kernel;
 pub mod manifest;

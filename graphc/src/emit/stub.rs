@@ -32,7 +32,10 @@ const PROJECTED: &str = "
     fn head_by_stub<
         const N: usize,
         const K: usize,
+        const KP: usize,
         const D: usize,
+        const ROWS_USED: usize,
+        const COLS_USED: usize,
         const P: usize,
         const R: usize,
         const SCRATCH: usize,
@@ -43,7 +46,7 @@ const PROJECTED: &str = "
     >(
         q: &Ocm<i8, Tokens<N, D>>,
         keys: &Ocm<i8, Tokens<K, D>>,
-        values: &Ocm<i8, Planar<D, 1, K>>,
+        values: &Ocm<i8, Planar<D, 1, KP>>,
         table: &Ocm<i32, Vector<256>>,
         y: &mut Ocm<i8, Tokens<N, D>>,
         scales: (Scale, Scale),
@@ -54,11 +57,11 @@ const PROJECTED: &str = "
     ) {
         let table = broadcast(table).fill::<Lrm<i32, 256>>();
         let mut taken = Lrm::<i32, D>::filled(0);
-        taken_by_zero::<K, D>(values, zero_points.1, &mut taken);
-        for t in q.tiles().pipelined(2) {
+        taken_by_zero::<KP, D>(values, zero_points.1, &mut taken);
+        for t in q.tiles().grid(ROWS_USED, COLS_USED).pipelined(2) {
             let query = t.fetch::<Lrm<i8, D>>().wait();
             let mut row = Lrm::<i8, D>::new();
-            attended::<K, D, P, R>(&query, keys, values, &table, &taken, scales, steps, inputs, zero_points, &mut row);
+            attended::<K, KP, D, P, R>(&query, keys, values, &table, &taken, scales, steps, inputs, zero_points, &mut row);
             #[region(\"post_projection\")]
             post_projection::<D, SCRATCH, IN_MANTISSA, IN_SHIFT, OUT_MANTISSA, OUT_SHIFT>(&mut row, t.index(), head);
             y.at(t).store(row);

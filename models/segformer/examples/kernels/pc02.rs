@@ -12,11 +12,11 @@ ccl! {
 
     /// Queries, the only head, its projection and the residual sum of each token: all of it stays with the PE.
     #[edit("query, head, projection and sum in one walk: two tensors less go through on-chip memory")]
-    fn block<const N: usize, const K: usize, const D: usize, const P: usize, const R: usize>(
+    fn block<const N: usize, const K: usize, const KP: usize, const D: usize, const P: usize, const R: usize>(
         x: &Ocm<i8, Tokens<N, D>>,
         queries: &Ocm<i8, Stream<D, D>>,
         keys: &Ocm<i8, Tokens<K, D>>,
-        values: &Ocm<i8, Planar<D, 1, K>>,
+        values: &Ocm<i8, Planar<D, 1, KP>>,
         table: &Ocm<i32, Vector<256>>,
         project: &Ocm<i8, Stream<D, D>>,
         skip: &Ocm<i8, Tokens<N, D>>,
@@ -41,7 +41,7 @@ ccl! {
                 query[o..o + 4] = biased::<4>(mac(a, weights.take::<4>()), biases, of_query);
             }
             let mut row = Lrm::<i8, D>::new();
-            attended::<K, D, P, R>(&query, keys, values, &table, &taken, of_head, steps, (0, 0, 0), (0, 0, 0), &mut row);
+            attended::<K, KP, D, P, R>(&query, keys, values, &table, &taken, of_head, steps, (0, 0, 0), (0, 0, 0), &mut row);
             let b = flow_skip.wait();
             let mut weights = broadcast(project);
             #[region("o_proj")]
@@ -125,7 +125,7 @@ ccl! {
                 #[region("to_planar")]
                 to_planar::<32, 4, 32>(&v_proj.view::<Packed<32, 4, 32>>(), &mut values);
                 #[region("block")]
-                block::<8192, 128, 32, 23, 21>(
+                block::<8192, 128, 128, 32, 23, 21>(
                     &layernorm_before,
                     q_proj_weights,
                     &k_proj,
