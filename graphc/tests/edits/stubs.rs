@@ -98,7 +98,7 @@ fn a_post_projection_stub_is_called_for_each_row() {
     let text = &emitted.sources["heads.rs"];
     assert!(text.contains("use super::clip_rows::clip_rows as post_projection;"), "{text}");
     // 0.05 and 20.0 as 24 bits and a shift.
-    assert!(text.contains("head_by_stub::<32, 32, 8, 25, 23, 256, 13421773, 28, 10485760, 19>("), "{text}");
+    assert!(text.contains("head_by_stub::<32, 32, 32, 8, 1, 32, 25, 23, 256, 13421773, 28, 10485760, 19>("), "{text}");
     assert_eq!(emitted.sources["clip_rows.rs"], stub.text);
     let note = "attention stub `clip_rows` of `clip_rows.rs` fills `post_projection` in kernels `heads`";
     assert!(filled.report.notes.contains(&note.to_owned()), "{:?}", filled.report.notes);

@@ -90,7 +90,7 @@ ccl! {
                 #[region("to_planar")]
                 to_planar::<32, 4, 32>(&v_proj.view::<Packed<32, 4, 32>>(), &mut values);
                 #[region("attention_head")]
-                attention_head::<8192, 128, 32, 23, 21>(
+                attention_head::<8192, 128, 128, 32, 32, 32, 23, 21>(
                     &q_proj,
                     &k_proj,
                     &values.view::<Planar<32, 1, 128>>(),
