@@ -30,6 +30,7 @@ pub mod pointwise;
 pub mod depthwise;
 pub mod conv;
 pub mod matmul;
+pub mod ffn;
 pub mod mix_ffn;
 pub mod decode_head;
 
@@ -56,6 +57,7 @@ pub fn sources() -> Vec<&'static Source> {
         depthwise::depthwise::source(),
         conv::conv_patches::source(),
         matmul::dense::source(),
+        ffn::ffn::source(),
         mix_ffn::mix_ffn::source(),
         decode_head::decode_head::source(),
         softmax::softmax_by_table::source(),

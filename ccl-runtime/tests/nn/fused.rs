@@ -10,6 +10,7 @@ ccl! {
     use ccl_runtime::nn::argmax::enlarge_argmax;
     use ccl_runtime::nn::decode_head::decode_head;
     use ccl_runtime::nn::matmul::{dense_bias, dense_bias_around, dense_bias_residual};
+    use ccl_runtime::nn::ffn::{ffn, ffn_relu};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
 
     #[instance(target = QC_U)]
@@ -25,6 +26,13 @@ ccl! {
     const AROUND_U: Kernel = dense_bias_around::<361, 24, 20, 18, 20, 28>;
     #[instance(target = QC_N)]
     const AROUND_N: Kernel = dense_bias_around::<70, 17, 9, 3, 5, 24>;
+
+    #[instance(target = QC_U)]
+    const FFN_U: Kernel = ffn::<360, 8, 20, 15, 24>;
+    #[instance(target = QC_N)]
+    const FFN_N: Kernel = ffn::<70, 4, 8, 8, 8>;
+    #[instance(target = QC_U)]
+    const RELU_U: Kernel = ffn_relu::<361, 12, 16, 18, 20>;
 
     #[instance(target = QC_U)]
     const MIX_U: Kernel = mix_ffn::<8, 16, 35, 41, 2, 16, 32>;
@@ -119,6 +127,26 @@ fn layers_between_tensors_with_zero_points() {
             ];
             agree(kernel, &given, INTEGER);
         }
+    }
+}
+
+#[test]
+fn feed_forward_blocks_of_tokens() {
+    let steps = Quantisation { scale: 0.0413, zero_point: 0 };
+    let gelu = tables::unary(steps, Quantisation { scale: 0.0307, zero_point: 0 }, tables::gelu);
+    for (kernel, features, hidden, has_table) in [(&FFN_U, 8, 20, true), (&FFN_N, 4, 8, true), (&RELU_U, 12, 16, false)]
+    {
+        let mut given = vec![
+            ("expand", stream(hidden, features, Some(0.31719))),
+            ("project", stream(features, hidden, Some(0.31719))),
+            ("expand_scales", scales([0.003134719, 0.8134719])),
+            ("project_scales", scales([0.002719, 0.77317])),
+            ("residual", scales([0.61347, 0.93719])),
+        ];
+        if has_table {
+            given.push(("table", vector(ElemType::I8, &gelu)));
+        }
+        agree(kernel, &given, FIXED);
     }
 }
 

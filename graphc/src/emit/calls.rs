@@ -6,6 +6,7 @@ use crate::emit::constants::{
 use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::dense::{self, dense_parts};
+use crate::emit::ffn;
 use crate::emit::read::Reader;
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{Binary, Interpolation, QParam};
@@ -37,6 +38,8 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "enlarge_argmax",
     "enlarge_linear",
     "enlarge_nearest",
+    "ffn",
+    "ffn_relu",
     "global_average_pool",
     "layer_norm",
     "layer_norm_fixed",
@@ -96,6 +99,7 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
             let parts = Attention { queries, keys, values, heads: attention.n_heads, table };
             write_attention(cx, text, attention, &parts, &y)
         }
+        Kind::Ffn { expand, table, project, .. } => ffn::write(cx, text, [expand, project], *table, &y),
         Kind::MixFfn { expand, depthwise, table, project, .. } => {
             write_mix_ffn(cx, text, [expand, project], *depthwise, *table, &y)
         }

@@ -5,6 +5,7 @@ pub mod constants;
 mod convolution;
 mod decode_head;
 mod dense;
+mod ffn;
 pub mod golden;
 mod kernel;
 pub mod manifest;

@@ -48,7 +48,8 @@ pub fn group(graph: &Graph) -> Result<Grouped, Vec<Ungrouped>> {
         return Err(grouper.errors);
     }
     settle(graph, &mut grouper.out.steps);
-    Ok(super::decode_head::join(graph, super::mix_ffn::join(graph, grouper.out)))
+    let joined = super::ffn::join(graph, super::mix_ffn::join(graph, grouper.out));
+    Ok(super::decode_head::join(graph, joined))
 }
 
 /// What float32 values of the graph are on the device.

@@ -132,7 +132,7 @@ fn named(graph: &Graph, grouped: &Grouped, boundaries: &[Boundary]) -> Result<Ve
 fn residuals(grouped: &Grouped) -> Vec<End> {
     let ends = grouped.steps.iter().filter(|step| match &step.kind {
         Kind::Dense(dense) => dense.residual.is_some(),
-        Kind::MixFfn { project, .. } => project.residual.is_some(),
+        Kind::Ffn { project, .. } | Kind::MixFfn { project, .. } => project.residual.is_some(),
         _ => false,
     });
     ends.map(|step| End { name: None, tensor: Some(step.writes) }).collect()

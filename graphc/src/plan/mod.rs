@@ -4,6 +4,7 @@ pub mod layout;
 pub mod step;
 
 mod decode_head;
+mod ffn;
 mod mix_ffn;
 pub(crate) mod quantisation;
 

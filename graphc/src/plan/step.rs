@@ -125,6 +125,17 @@ pub enum Kind {
         /// Values, as heads.
         values: Operand,
     },
+    /// Dense layer, table, dense layer: hidden features that only this step sees.
+    Ffn {
+        /// Into the hidden features.
+        expand: Dense,
+        /// The table.
+        table: NodeId,
+        /// Out of them.
+        project: Dense,
+        /// The buffers between them, in order.
+        hidden: [ValueId; 2],
+    },
     /// Dense layer, depthwise convolution, table, dense layer: hidden channels that only this step sees.
     MixFfn {
         /// Into the hidden channels.
@@ -261,7 +272,7 @@ impl Step {
             | Kind::Move { x, .. } => vec![x],
             Kind::Binary { a, b, .. } => vec![a, b],
             Kind::Dense(dense) => dense.operands().collect(),
-            Kind::MixFfn { expand, project, .. } => {
+            Kind::Ffn { expand, project, .. } | Kind::MixFfn { expand, project, .. } => {
                 std::iter::once(&expand.x).chain(project.residual.iter().map(|(_, x)| x)).collect()
             }
             Kind::DecodeHead { levels, .. } => levels.iter().map(|level| &level.x).collect(),
@@ -286,7 +297,7 @@ impl Step {
             Kind::Softmax { .. } => "softmax",
             Kind::Dense(_) => "dense",
             Kind::Attention { .. } => "attention",
-            Kind::MixFfn { .. } => "ffn",
+            Kind::Ffn { .. } | Kind::MixFfn { .. } => "ffn",
             Kind::Table { .. } => "table",
             Kind::Binary { .. } => "sum",
             Kind::Bias { .. } => "bias",

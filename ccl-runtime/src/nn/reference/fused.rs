@@ -80,6 +80,42 @@ pub fn dense_bias_residual(
     store(y, sum.index_axis(Axis(2), 0).t().to_owned());
 }
 
+/// The feed-forward block of a transformer, stage by stage.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn ffn(
+    x: &Array2<i8>,
+    skip: &Array2<i8>,
+    expand: &Linear<i8>,
+    table: &Array1<i8>,
+    project: &Linear<i8>,
+    y: &mut Array2<i8>,
+    expand_scales: (Scale, Scale),
+    project_scales: (Scale, Scale),
+    residual: (Scale, Scale),
+) {
+    let hidden = layer(&columns(x), expand, expand.weights.nrows(), expand_scales);
+    let mut gated = Array3::zeros(hidden.dim());
+    unary(&hidden, table, &mut gated);
+    let gated = gated.index_axis(Axis(2), 0).t().to_owned();
+    dense_bias_residual(&gated, project, skip, y, project_scales, residual);
+}
+
+/// As [`ffn`], with the table of a ReLU.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn ffn_relu(
+    x: &Array2<i8>,
+    skip: &Array2<i8>,
+    expand: &Linear<i8>,
+    project: &Linear<i8>,
+    y: &mut Array2<i8>,
+    expand_scales: (Scale, Scale),
+    project_scales: (Scale, Scale),
+    residual: (Scale, Scale),
+) {
+    let table = Array1::from_shape_fn(256, |v| (v as u8 as i8).max(0));
+    ffn(x, skip, expand, &table, project, y, expand_scales, project_scales, residual);
+}
+
 /// The feed-forward block of a SegFormer, stage by stage.
 #[expect(clippy::too_many_arguments, reason = "those of the kernel")]
 pub fn mix_ffn(
