@@ -97,7 +97,7 @@ ccl! {
                 let product = mac(a, weights.take::<4>());
                 let steps = biased::<4>(product, biases, expand_scales);
                 for i in 0..4 {
-                    hidden[o + i] = max(steps[i], splat(0));
+                    hidden[o + i] = max(steps[i], splat(0i8));
                 }
             }
             let kept = flow_skip.wait();

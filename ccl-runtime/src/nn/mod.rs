@@ -39,6 +39,7 @@ pub mod layer_norm;
 pub mod pool;
 pub mod argmax;
 pub mod attention;
+pub mod projections;
 pub mod stub;
 
 pub mod resize;
@@ -65,6 +66,7 @@ pub fn sources() -> Vec<&'static Source> {
         pool::max_pool::source(),
         argmax::argmax::source(),
         attention::attention_head::source(),
+        projections::projections::source(),
         stub::slots::post_projection::source(),
         stub::kernels::attention_by_slot::source(),
         stub::online::online_softmax::source(),

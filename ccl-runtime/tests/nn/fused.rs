@@ -12,6 +12,7 @@ ccl! {
     use ccl_runtime::nn::matmul::{dense_bias, dense_bias_around, dense_bias_residual};
     use ccl_runtime::nn::ffn::{ffn, ffn_relu};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
+    use ccl_runtime::nn::projections::projections;
 
     #[instance(target = QC_U)]
     const BIAS_U: Kernel = dense_bias::<361, 24, 20, 18, 20>;
@@ -33,6 +34,11 @@ ccl! {
     const FFN_N: Kernel = ffn::<70, 4, 8, 8, 8>;
     #[instance(target = QC_U)]
     const RELU_U: Kernel = ffn_relu::<361, 12, 16, 18, 20>;
+
+    #[instance(target = QC_U)]
+    const PROJECTIONS_U: Kernel = projections::<8, 12, 15, 24, 16>;
+    #[instance(target = QC_N)]
+    const PROJECTIONS_N: Kernel = projections::<12, 8, 17, 10, 24>;
 
     #[instance(target = QC_U)]
     const MIX_U: Kernel = mix_ffn::<8, 16, 35, 41, 2, 16, 32>;
@@ -147,6 +153,22 @@ fn feed_forward_blocks_of_tokens() {
             given.push(("table", vector(ElemType::I8, &gelu)));
         }
         agree(kernel, &given, FIXED);
+    }
+}
+
+#[test]
+fn queries_keys_and_values() {
+    for (kernel, inputs, outputs) in [(&PROJECTIONS_U, 8, 12), (&PROJECTIONS_N, 12, 8)] {
+        let given = [
+            ("query", stream(outputs, inputs, Some(0.31719))),
+            ("key", stream(outputs, inputs, Some(0.21719))),
+            ("value", stream(outputs, inputs, Some(0.41719))),
+            ("steps", scales([0.90947, 0.16748])),
+            ("query_scales", scales([0.003134719, 0.8134719])),
+            ("key_scales", scales([0.002134719, 0.9134719])),
+            ("value_scales", scales([0.001134719, 0.7134719])),
+        ];
+        agree(kernel, &given, INTEGER);
     }
 }
 

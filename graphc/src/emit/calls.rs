@@ -1,5 +1,6 @@
 //! Steps as calls of the kernel library. What a kernel of the library is called, takes and is told stands here and nowhere else.
 
+use crate::emit::attention::{self, Attention};
 use crate::emit::constants::{
     Constant, exponent_bits, exponentials, fixed, layer_norm, layer_norm_fixed, layer_norm_twice, scale, step_bits,
 };
@@ -49,6 +50,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "mul",
     "permute",
     "pointwise",
+    "projections",
     "put",
     "requantise",
     "resize_linear",
@@ -94,10 +96,10 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
         },
         Kind::Softmax { x, .. } => write_softmax(text, x, &y, known()?),
         Kind::Dense(dense) => dense::write(cx, text, dense, &y),
-        Kind::Attention { attention, queries, keys, values } => {
-            let table = cx.read.between(&attention.before)?;
-            let parts = Attention { queries, keys, values, heads: attention.n_heads, table };
-            write_attention(cx, text, attention, &parts, &y)
+        Kind::Attention { attention: found, queries, keys, values, projections } => {
+            let table = cx.read.between(&found.before)?;
+            let parts = Attention { found, queries, keys, values, projections: projections.as_deref(), table };
+            attention::write(cx, text, &parts, &y)
         }
         Kind::Ffn { expand, table, project, .. } => ffn::write(cx, text, [expand, project], *table, &y),
         Kind::MixFfn { expand, depthwise, table, project, .. } => {
@@ -176,7 +178,7 @@ impl Context<'_> {
     }
 
     /// Rows and columns of tokens as an image, and its rows with those that fill it up to a multiple of 16; the rows of 0 are in the same tiles.
-    fn planes(&self, tokens: usize) -> Option<[usize; 3]> {
+    pub fn planes(&self, tokens: usize) -> Option<[usize; 3]> {
         let (rows, columns) = self.array;
         let filled = |width: usize| {
             let height = tokens / width;
@@ -307,90 +309,6 @@ fn write_softmax(text: &mut Text, x: &Operand, y: &Variable, q: QParam) -> Reaso
     Ok(())
 }
 
-struct Attention<'a> {
-    queries: &'a Operand,
-    keys: &'a Operand,
-    values: &'a Operand,
-    heads: usize,
-    /// What scaling does to scores between the product and the softmax, and what they stand for then.
-    table: ([u8; 256], QParam),
-}
-
-fn write_attention(
-    cx: &Context,
-    text: &mut Text,
-    found: &crate::attention::Attention,
-    parts: &Attention,
-    y: &Variable,
-) -> Reason {
-    let graph = &cx.plan.graph;
-    let (Op::QLinearMatMul { a: q, y: s, .. }, Op::QLinearMatMul { a: p, y: out, .. }) =
-        (&graph.node(found.scores).op, &graph.node(found.context).op)
-    else {
-        return Err("its products are not quantised".to_owned());
-    };
-    let (n, k, d, h) = (found.n_queries, found.n_keys, found.head, parts.heads);
-    if k % 4 != 0 || d % 4 != 0 || found.value != d {
-        return Err(format!("{k} keys of {d} features: the kernel wants multiples of 4, and values of as many"));
-    }
-    let identity: [u8; 256] = std::array::from_fn(|i| i as u8);
-    if parts.table.0 != identity {
-        return Err("its scores are scaled to other steps, which the kernel does not do".to_owned());
-    }
-    let steps = 1.0 / f64::from(p.scale);
-    let (fraction, step) = (exponent_bits(k), step_bits(steps));
-    let table = exponentials(parts.table.1.scale, fraction);
-    let table = text.constant(&format!("{}_exponentials", y.name), Constant::words(&table));
-    let (queries, keys) = (variable(text, parts.queries)?.clone(), variable(text, parts.keys)?.clone());
-    let values = variable(text, parts.values)?.clone();
-    text.open();
-    text.comment("Values channel by channel, so that 16 keys are 16 bytes.");
-    let (planar, padded) = write_values(cx, text, &values, h * d, k)?;
-    let scales = pair((q.scale * parts.keys.q.scale / s.scale, p.scale * parts.values.q.scale / out.scale))?;
-    let steps = fixed(steps, step)?;
-    let grid = cx.grid(n);
-    let (of_queries, of_keys) = (format!("Tokens<{n}, {d}>"), format!("Tokens<{k}, {d}>"));
-    for head in 0..h {
-        let first = head * d;
-        let args = [
-            queries.part(first, h, &of_queries),
-            keys.part(first, h, &of_keys),
-            planar.part(first, h, &format!("Planar<{d}, 1, {padded}>")),
-            table.clone(),
-            y.part_mut(first, h, &of_queries),
-            scales.clone(),
-            steps.clone(),
-            format!("({}, {}, {})", q.zero, parts.keys.q.zero, parts.values.q.zero),
-            format!("({}, {}, {})", s.zero, p.zero, out.zero),
-        ];
-        let generics = [n, k, padded, d, grid.0, grid.1, fraction as usize, step as usize];
-        text.call(&format!("{NN}::attention::attention_head"), &generics, &args);
-    }
-    text.close();
-    Ok(())
-}
-
-/// Values of so many keys plane by plane, with rows of 0 so that planes are multiples of 16; and the extent of a plane.
-fn write_values(
-    cx: &Context,
-    text: &mut Text,
-    values: &Variable,
-    channels: usize,
-    keys: usize,
-) -> Reason<(Variable, usize)> {
-    let no_planes = || format!("{keys} keys are no planes of multiples of 16 on the array");
-    let [rows, columns, planes] = cx.planes(keys).ok_or_else(no_planes)?;
-    let whole = [channels, rows, columns];
-    let planar = text.allocate("values", TensorType::int8(format!("Planar<{channels}, {planes}, {columns}>")));
-    let args = [values.read(&packed(whole)), planar.write(&planar.ty.layout)];
-    let (name, generics) = match planes == rows {
-        true => ("to_planar", whole.to_vec()),
-        false => ("to_planar_with_rows", [&whole[..], &[planes]].concat()),
-    };
-    text.call(&format!("{NN}::moves::{name}"), &generics, &args);
-    Ok((planar, planes * columns))
-}
-
 /// Bytes of local memory that `nn::mix_ffn` needs: twice what it fetches and stores, once what it keeps.
 fn mix_ffn_bytes(channels: usize, hidden: usize, rows: usize) -> usize {
     2 * 3 * rows * channels + rows * hidden + hidden + 256 + 64
@@ -460,7 +378,7 @@ fn write_table(cx: &Context, text: &mut Text, node: NodeId, x: &Operand, y: &Var
     Ok(())
 }
 
-fn write_binary(cx: &Context, text: &mut Text, node: NodeId, [a, b]: [&Operand; 2], y: &Variable) -> Reason {
+pub(crate) fn write_binary(cx: &Context, text: &mut Text, node: NodeId, [a, b]: [&Operand; 2], y: &Variable) -> Reason {
     let Op::QLinearBinary { function, y: q, .. } = cx.plan.graph.node(node).op else {
         return Err("is no quantised arithmetic".to_owned());
     };

@@ -6,6 +6,7 @@ pub mod step;
 mod decode_head;
 mod ffn;
 mod mix_ffn;
+mod projections;
 pub(crate) mod quantisation;
 
 mod error;

@@ -83,6 +83,23 @@ pub struct Dense {
     pub residual: Option<(NodeId, Operand)>,
 }
 
+/// Dense layers of a sum, which become queries and keys, and of one of its operands, which become values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projections {
+    /// The QLinearAdd.
+    pub sum: NodeId,
+    /// The operand of the sum that values are made of.
+    pub x: Operand,
+    /// The other operand.
+    pub positions: Operand,
+    /// Queries of the sum.
+    pub queries: Dense,
+    /// Keys of the sum.
+    pub keys: Dense,
+    /// Values of `x`.
+    pub values: Dense,
+}
+
 /// What a step does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
@@ -124,6 +141,8 @@ pub enum Kind {
         keys: Operand,
         /// Values, as heads.
         values: Operand,
+        /// What makes them, if nothing else reads them.
+        projections: Option<Box<Projections>>,
     },
     /// Dense layer, table, dense layer: hidden features that only this step sees.
     Ffn {
@@ -276,6 +295,7 @@ impl Step {
                 std::iter::once(&expand.x).chain(project.residual.iter().map(|(_, x)| x)).collect()
             }
             Kind::DecodeHead { levels, .. } => levels.iter().map(|level| &level.x).collect(),
+            Kind::Attention { projections: Some(own), .. } => vec![&own.x, &own.positions],
             Kind::Attention { queries, keys, values, .. } => vec![queries, keys, values],
         }
     }

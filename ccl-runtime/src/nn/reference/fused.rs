@@ -3,7 +3,7 @@
 use ccl_golden::binary::qlinear_add;
 use ndarray::{Array1, Array2, Array3, Axis, concatenate, s};
 
-use super::{add, depthwise3, float, pointwise, resize_linear, steps, store, unary};
+use super::{add, depthwise3, float, pointwise, resize_linear, steps, store, to_planar_with_rows, unary};
 use crate::kernel::Linear;
 use crate::value::Scale;
 
@@ -78,6 +78,30 @@ pub fn dense_bias_residual(
     let mut sum = Array3::zeros(layer.dim());
     add(&layer, &columns(skip), &mut sum, residual, (0, 0, 0));
     store(y, sum.index_axis(Axis(2), 0).t().to_owned());
+}
+
+/// Queries, keys and values, stage by stage.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn projections(
+    x: &Array3<i8>,
+    positions: &Array3<i8>,
+    query: &Linear<i8>,
+    key: &Linear<i8>,
+    value: &Linear<i8>,
+    q: &mut Array3<i8>,
+    k: &mut Array3<i8>,
+    v: &mut Array3<i8>,
+    steps: (Scale, Scale),
+    query_scales: (Scale, Scale),
+    key_scales: (Scale, Scale),
+    value_scales: (Scale, Scale),
+) {
+    let mut sum = Array3::zeros(x.dim());
+    add(x, positions, &mut sum, steps, (0, 0, 0));
+    let n_outputs = q.dim().0;
+    store(q, layer(&sum, query, n_outputs, query_scales));
+    store(k, layer(&sum, key, n_outputs, key_scales));
+    to_planar_with_rows(&layer(x, value, n_outputs, value_scales), v);
 }
 
 /// The feed-forward block of a transformer, stage by stage.
