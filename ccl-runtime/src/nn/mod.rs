@@ -34,6 +34,7 @@ pub mod ffn;
 pub mod mix_ffn;
 pub mod decode_head;
 
+pub mod normed;
 pub mod softmax;
 pub mod layer_norm;
 pub mod pool;
@@ -60,6 +61,7 @@ pub fn sources() -> Vec<&'static Source> {
         matmul::dense::source(),
         ffn::ffn::source(),
         mix_ffn::mix_ffn::source(),
+        normed::ffn_relu_norm::source(),
         decode_head::decode_head::source(),
         softmax::softmax_by_table::source(),
         layer_norm::layer_norm::source(),

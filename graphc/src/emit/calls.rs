@@ -8,6 +8,7 @@ use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::dense::{self, dense_parts};
 use crate::emit::ffn;
+use crate::emit::normed;
 use crate::emit::read::Reader;
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{Binary, Interpolation, QParam};
@@ -34,6 +35,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "dense_bias",
     "dense_bias_around",
     "dense_bias_residual",
+    "dense_bias_residual_norm",
     "depthwise",
     "depthwise3",
     "enlarge_argmax",
@@ -41,6 +43,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "enlarge_nearest",
     "ffn",
     "ffn_relu",
+    "ffn_relu_norm",
     "global_average_pool",
     "layer_norm",
     "layer_norm_fixed",
@@ -94,6 +97,7 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
             Some(q) => write_norm(cx, text, norm, x, &y, q),
             None => Err("the scale of its result is not known".to_owned()),
         },
+        Kind::Normed { step, norm, x } => normed::write(cx, text, (step, norm, x), &y, known()?),
         Kind::Softmax { x, .. } => write_softmax(text, x, &y, known()?),
         Kind::Dense(dense) => dense::write(cx, text, dense, &y),
         Kind::Attention { attention: found, queries, keys, values, projections } => {
@@ -204,7 +208,7 @@ impl Context<'_> {
     }
 }
 
-fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Variable, q: QParam) -> Reason {
+pub(crate) fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Variable, q: QParam) -> Reason {
     let (c, pixels) = x.view.extents();
     let from = variable(text, x)?.clone();
     let dims @ [_, h, w] = cx.folded(c, pixels);
@@ -274,7 +278,7 @@ fn layer_norm_twice_bytes(channels: usize) -> usize {
 }
 
 /// Gammas, betas and epsilon of a norm.
-fn norm_constants(cx: &Context, node: NodeId, c: usize) -> Reason<(Vec<f32>, Vec<f32>, f32)> {
+pub(crate) fn norm_constants(cx: &Context, node: NodeId, c: usize) -> Reason<(Vec<f32>, Vec<f32>, f32)> {
     let Op::LayerNormalization { epsilon, .. } = cx.plan.graph.node(node).op else {
         return Err("is no layer norm".to_owned());
     };

@@ -8,8 +8,13 @@ use crate::graph::NodeId;
 use crate::plan::step::Dense;
 
 /// Bytes of local memory that `nn::ffn` needs: what it fetches, the hidden features, a table, four outputs and what is in flight of them.
-fn bytes(features: usize, hidden: usize) -> usize {
+pub(crate) fn bytes(features: usize, hidden: usize) -> usize {
     2 * features + hidden + 256 + 64
+}
+
+/// Whether a table is that of a ReLU without another scale.
+pub(crate) fn is_relu(entries: &[u8; 256]) -> bool {
+    (0..=255_u8).all(|bits| entries[usize::from(bits)] as i8 == (bits as i8).max(0))
 }
 
 /// Writes the call of a block, or those of its parts where it does not fit.
@@ -30,7 +35,7 @@ pub(crate) fn write(
     let fused = (inner.scales.1, outer.scales.1, outer.residual, &skip);
     if let (true, (Some(first), Some(second), Some(residual), Some(skip))) = (fits && plain, fused) {
         let layout = format!("Tokens<{n}, {c}>");
-        let is_relu = (0..=255_u8).all(|bits| entries[usize::from(bits)] as i8 == (bits as i8).max(0));
+        let is_relu = is_relu(&entries);
         let mut args =
             vec![x.read(&layout), skip.read(&layout), text.constant(&format!("{}_expand", y.name), inner.weights)];
         if !is_relu {

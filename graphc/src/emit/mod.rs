@@ -10,6 +10,7 @@ mod ffn;
 pub mod golden;
 mod kernel;
 pub mod manifest;
+mod normed;
 pub mod package;
 mod read;
 mod text;

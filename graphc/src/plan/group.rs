@@ -49,7 +49,7 @@ pub fn group(graph: &Graph) -> Result<Grouped, Vec<Ungrouped>> {
     }
     settle(graph, &mut grouper.out.steps);
     let joined = super::ffn::join(graph, super::mix_ffn::join(graph, grouper.out));
-    let joined = super::projections::join(graph, joined);
+    let joined = super::normed::join(graph, super::projections::join(graph, joined));
     Ok(super::decode_head::join(graph, joined))
 }
 

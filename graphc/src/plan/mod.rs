@@ -6,6 +6,7 @@ pub mod step;
 mod decode_head;
 mod ffn;
 mod mix_ffn;
+mod normed;
 mod projections;
 pub(crate) mod quantisation;
 

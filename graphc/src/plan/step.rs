@@ -122,6 +122,15 @@ pub enum Kind {
         /// The data of the first norm of the chain.
         x: Operand,
     },
+    /// A step with a residual, whose sum only a layer norm reads.
+    Normed {
+        /// The step, which writes the sum.
+        step: Box<Step>,
+        /// The norm.
+        norm: Norm,
+        /// The sum.
+        x: Operand,
+    },
     /// A dense layer.
     Dense(Dense),
     /// Softmax over the features of tokens, steps to steps.
@@ -289,6 +298,7 @@ impl Step {
             | Kind::EnlargedArgMax { x, .. }
             | Kind::Pool { x, .. }
             | Kind::Move { x, .. } => vec![x],
+            Kind::Normed { step, .. } => step.operands(),
             Kind::Binary { a, b, .. } => vec![a, b],
             Kind::Dense(dense) => dense.operands().collect(),
             Kind::Ffn { expand, project, .. } | Kind::MixFfn { expand, project, .. } => {
@@ -310,7 +320,8 @@ impl Step {
 
     /// A word for what it does, as part of a name.
     pub fn word(&self) -> &'static str {
-        match self.kind {
+        match &self.kind {
+            Kind::Normed { step, .. } => step.word(),
             Kind::Input { .. } => "input",
             Kind::Conv { .. } => "conv",
             Kind::Norm { .. } => "norm",
