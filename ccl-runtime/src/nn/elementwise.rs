@@ -20,6 +20,15 @@ ccl! {
         x.rescale::<G>(HalfUp, Wrap).round(HalfEven)
     }
 
+    /// Sum of two elements, as [`add`] has it.
+    #[inline]
+    pub fn added(a: Q<i8>, b: Q<i8>, scales: (Scale, Scale), zero_points: (i32, i32, i32)) -> Q<i8> {
+        let term_a = dequantize::<F>(a, scales.0, zero_points.0);
+        let term_b = dequantize::<F>(b, scales.1, zero_points.1);
+        let inside = term_a + term_b + fx_raw::<F>(splat(zero_points.2 << F));
+        whole(inside).narrow::<i8>(Saturate)
+    }
+
     /// Sum.
     ///
     /// # Shapes
@@ -42,10 +51,7 @@ ccl! {
             let (va, vb) = (flow_a.wait(), flow_b.wait());
             let mut out = Lrm::<i8, 4>::new();
             for c in 0..4 {
-                let term_a = dequantize::<F>(va[c], scales.0, zero_points.0);
-                let term_b = dequantize::<F>(vb[c], scales.1, zero_points.1);
-                let inside = term_a + term_b + fx_raw::<F>(splat(zero_points.2 << F));
-                out[c] = whole(inside).narrow::<i8>(Saturate);
+                out[c] = added(va[c], vb[c], scales, zero_points);
             }
             y.at(t).store(out);
         }

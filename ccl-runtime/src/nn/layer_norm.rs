@@ -14,7 +14,7 @@ ccl! {
     /// # Units
     /// `epsilon` as in [`layer_norm`].
     #[inline]
-    fn statistics<const C: usize, const E: usize, const A: usize>(
+    pub fn statistics<const C: usize, const E: usize, const A: usize>(
         a: &Lrm<i8, C>,
         epsilon: Fx<E>,
     ) -> (Q<Fx<L>>, Q<Fx<N>>) {
@@ -34,6 +34,21 @@ ccl! {
         let inverse = exp::<L>(logarithm >> 1);
         let mean = fx_mul::<M>(fx_raw::<0>(sum), fx_raw::<R>(splat(((1 << R) + C as i32 / 2) / C as i32)));
         (inverse, fx_mul::<N>(mean, inverse))
+    }
+
+    /// Output steps of a normalised element.
+    ///
+    /// # Units
+    /// `of_row` is what [`statistics`] gives; gamma and beta as in [`layer_norm`].
+    #[inline]
+    pub fn normal_steps<const G: usize>(
+        v: Q<i8>,
+        of_row: (Q<Fx<L>>, Q<Fx<N>>),
+        gamma: Q<Fx<G>>,
+        beta: Q<i32>,
+    ) -> Q<i8> {
+        let normal = fx_mul::<N>(fx_raw::<0>(v.widen::<i32>()), of_row.0) - of_row.1;
+        (fx_mul::<M>(normal, gamma) + fx_raw::<M>(beta)).round(Floor).narrow::<i8>(Saturate)
     }
 
     /// Layer norm of `C` channels of each pixel.
@@ -73,10 +88,8 @@ ccl! {
                 let mut out = Lrm::<i8, 4>::new();
                 for i in 0..4 {
                     if c + i < C {
-                        let normal = fx_mul::<N>(fx_raw::<0>(a[c + i].widen::<i32>()), inverse) - offset;
-                        let scaled = fx_mul::<M>(normal, fx_raw::<G>(stream.next::<i32>()));
-                        let steps = scaled + fx_raw::<M>(stream.next::<i32>());
-                        out[i] = steps.round(Floor).narrow::<i8>(Saturate);
+                        let gamma = fx_raw::<G>(stream.next::<i32>());
+                        out[i] = normal_steps::<G>(a[c + i], (inverse, offset), gamma, stream.next::<i32>());
                     }
                 }
                 y.at(t).channels(c).store(out);

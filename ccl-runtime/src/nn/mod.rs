@@ -30,14 +30,17 @@ pub mod pointwise;
 pub mod depthwise;
 pub mod conv;
 pub mod matmul;
+pub mod ffn;
 pub mod mix_ffn;
 pub mod decode_head;
 
+pub mod normed;
 pub mod softmax;
 pub mod layer_norm;
 pub mod pool;
 pub mod argmax;
 pub mod attention;
+pub mod projections;
 pub mod stub;
 
 pub mod resize;
@@ -56,13 +59,16 @@ pub fn sources() -> Vec<&'static Source> {
         depthwise::depthwise::source(),
         conv::conv_patches::source(),
         matmul::dense::source(),
+        ffn::ffn_table::source(),
         mix_ffn::mix_ffn::source(),
+        normed::ffn_relu_norm::source(),
         decode_head::decode_head::source(),
         softmax::softmax_by_table::source(),
         layer_norm::layer_norm::source(),
         pool::max_pool::source(),
         argmax::argmax::source(),
         attention::attention_head::source(),
+        projections::projections::source(),
         stub::slots::post_projection::source(),
         stub::kernels::attention_by_slot::source(),
         stub::online::online_softmax::source(),

@@ -10,7 +10,10 @@ ccl! {
     use ccl_runtime::nn::argmax::enlarge_argmax;
     use ccl_runtime::nn::decode_head::decode_head;
     use ccl_runtime::nn::matmul::{dense_bias, dense_bias_around, dense_bias_residual};
+    use ccl_runtime::nn::ffn::{ffn_relu, ffn_table};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
+    use ccl_runtime::nn::normed::{dense_bias_residual_norm, ffn_relu_norm};
+    use ccl_runtime::nn::projections::projections;
 
     #[instance(target = QC_U)]
     const BIAS_U: Kernel = dense_bias::<361, 24, 20, 18, 20>;
@@ -25,6 +28,27 @@ ccl! {
     const AROUND_U: Kernel = dense_bias_around::<361, 24, 20, 18, 20, 28>;
     #[instance(target = QC_N)]
     const AROUND_N: Kernel = dense_bias_around::<70, 17, 9, 3, 5, 24>;
+
+    #[instance(target = QC_U)]
+    const FFN_U: Kernel = ffn_table::<360, 8, 20, 15, 24>;
+    #[instance(target = QC_N)]
+    const FFN_N: Kernel = ffn_table::<70, 4, 8, 8, 8>;
+    #[instance(target = QC_U)]
+    const RELU_U: Kernel = ffn_relu::<361, 12, 16, 18, 20>;
+
+    #[instance(target = QC_U)]
+    const RESIDUAL_NORM_U: Kernel = dense_bias_residual_norm::<361, 24, 20, 18, 20, 40, 22, 7, 0>;
+    #[instance(target = QC_N)]
+    const RESIDUAL_NORM_N: Kernel = dense_bias_residual_norm::<70, 17, 8, 8, 8, 16, 22, 7, 0>;
+    #[instance(target = QC_U)]
+    const RELU_NORM_U: Kernel = ffn_relu_norm::<360, 12, 16, 15, 24, 24, 22, 7, 0>;
+    #[instance(target = QC_N)]
+    const RELU_NORM_N: Kernel = ffn_relu_norm::<70, 8, 12, 8, 8, 16, 22, 7, 0>;
+
+    #[instance(target = QC_U)]
+    const PROJECTIONS_U: Kernel = projections::<8, 12, 15, 24, 16>;
+    #[instance(target = QC_N)]
+    const PROJECTIONS_N: Kernel = projections::<12, 8, 17, 10, 24>;
 
     #[instance(target = QC_U)]
     const MIX_U: Kernel = mix_ffn::<8, 16, 35, 41, 2, 16, 32>;
@@ -119,6 +143,70 @@ fn layers_between_tensors_with_zero_points() {
             ];
             agree(kernel, &given, INTEGER);
         }
+    }
+}
+
+#[test]
+fn feed_forward_blocks_of_tokens() {
+    let steps = Quantisation { scale: 0.0413, zero_point: 0 };
+    let gelu = tables::unary(steps, Quantisation { scale: 0.0307, zero_point: 0 }, tables::gelu);
+    for (kernel, features, hidden, has_table) in [(&FFN_U, 8, 20, true), (&FFN_N, 4, 8, true), (&RELU_U, 12, 16, false)]
+    {
+        let mut given = vec![
+            ("expand", stream(hidden, features, Some(0.31719))),
+            ("project", stream(features, hidden, Some(0.31719))),
+            ("expand_scales", scales([0.003134719, 0.8134719])),
+            ("project_scales", scales([0.002719, 0.77317])),
+            ("residual", scales([0.61347, 0.93719])),
+        ];
+        if has_table {
+            given.push(("table", vector(ElemType::I8, &gelu)));
+        }
+        agree(kernel, &given, FIXED);
+    }
+}
+
+#[test]
+fn norms_behind_residuals() {
+    // Gammas about 40 steps, betas a few; rows that are near to constant have a large epsilon.
+    let parameters = |n: usize| {
+        let word = |i: usize| if i % 2 == 0 { (30 + i as i32) << 22 } else { (i as i32 - 7) << 16 };
+        vector(ElemType::I32, &(0..2 * n).map(word).collect::<Vec<i32>>())
+    };
+    let shared = |n: usize| [("parameters", parameters(n)), ("epsilon", bits(3.5, 7))];
+    for (kernel, inputs, outputs) in [(&RESIDUAL_NORM_U, 24, 20), (&RESIDUAL_NORM_N, 17, 8)] {
+        let given = [
+            ("w", stream(outputs, inputs, Some(0.4391))),
+            ("scales", scales([0.002134719, 0.8134719])),
+            ("residual", scales([0.61347, 0.93719])),
+        ];
+        agree(kernel, &[&given[..], &shared(outputs)].concat(), FIXED);
+    }
+    for (kernel, features, hidden) in [(&RELU_NORM_U, 12, 16), (&RELU_NORM_N, 8, 12)] {
+        let given = [
+            ("expand", stream(hidden, features, Some(0.31719))),
+            ("project", stream(features, hidden, Some(0.31719))),
+            ("expand_scales", scales([0.003134719, 0.8134719])),
+            ("project_scales", scales([0.002719, 0.77317])),
+            ("residual", scales([0.61347, 0.93719])),
+        ];
+        agree(kernel, &[&given[..], &shared(features)].concat(), FIXED);
+    }
+}
+
+#[test]
+fn queries_keys_and_values() {
+    for (kernel, inputs, outputs) in [(&PROJECTIONS_U, 8, 12), (&PROJECTIONS_N, 12, 8)] {
+        let given = [
+            ("query", stream(outputs, inputs, Some(0.31719))),
+            ("key", stream(outputs, inputs, Some(0.21719))),
+            ("value", stream(outputs, inputs, Some(0.41719))),
+            ("steps", scales([0.90947, 0.16748])),
+            ("query_scales", scales([0.003134719, 0.8134719])),
+            ("key_scales", scales([0.002134719, 0.9134719])),
+            ("value_scales", scales([0.001134719, 0.7134719])),
+        ];
+        agree(kernel, &given, INTEGER);
     }
 }
 

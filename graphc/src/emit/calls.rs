@@ -1,20 +1,22 @@
 //! Steps as calls of the kernel library. What a kernel of the library is called, takes and is told stands here and nowhere else.
 
+use crate::emit::attention::{self, Attention};
 use crate::emit::constants::{
     Constant, exponent_bits, exponentials, fixed, layer_norm, layer_norm_fixed, layer_norm_twice, scale, step_bits,
 };
 use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::dense::{self, dense_parts};
+use crate::emit::ffn;
+use crate::emit::normed;
 use crate::emit::read::Reader;
-use crate::emit::stub::{self, Heads, Stub};
+use crate::emit::stub::Stub;
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{Binary, Interpolation, QParam};
 use crate::graph::{NodeId, Op};
 use crate::plan::Plan;
 use crate::plan::layout::{Digit, Image, Side};
 use crate::plan::step::{Dense, FIXED, Kind, Norm, Operand, Order, Step};
-use crate::stub::Slot;
 
 /// The library.
 pub(crate) const NN: &str = "ccl_runtime::nn";
@@ -35,11 +37,15 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "dense_bias",
     "dense_bias_around",
     "dense_bias_residual",
+    "dense_bias_residual_norm",
     "depthwise",
     "depthwise3",
     "enlarge_argmax",
     "enlarge_linear",
     "enlarge_nearest",
+    "ffn_relu",
+    "ffn_relu_norm",
+    "ffn_table",
     "global_average_pool",
     "head_by_stub",
     "layer_norm",
@@ -51,6 +57,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "permute",
     "pointwise",
     "post_projection",
+    "projections",
     "put",
     "requantise",
     "resize_linear",
@@ -99,13 +106,15 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
             Some(q) => write_norm(cx, text, norm, x, &y, q),
             None => Err("the scale of its result is not known".to_owned()),
         },
+        Kind::Normed { step, norm, x } => normed::write(cx, text, (step, norm, x), &y, known()?),
         Kind::Softmax { x, .. } => write_softmax(text, x, &y, known()?),
         Kind::Dense(dense) => dense::write(cx, text, dense, &y),
-        Kind::Attention { attention, queries, keys, values } => {
-            let table = cx.read.between(&attention.before)?;
-            let parts = Attention { queries, keys, values, heads: attention.n_heads, table };
-            write_attention(cx, text, attention, &parts, &y)
+        Kind::Attention { attention: found, queries, keys, values, projections } => {
+            let table = cx.read.between(&found.before)?;
+            let parts = Attention { found, queries, keys, values, projections: projections.as_deref(), table };
+            attention::write(cx, text, &parts, &y)
         }
+        Kind::Ffn { expand, table, project, .. } => ffn::write(cx, text, [expand, project], *table, &y),
         Kind::MixFfn { expand, depthwise, table, project, .. } => {
             write_mix_ffn(cx, text, [expand, project], *depthwise, *table, &y)
         }
@@ -182,7 +191,7 @@ impl Context<'_> {
     }
 
     /// Rows and columns of tokens as an image, and its rows with those that fill it up to a multiple of 16; the rows of 0 are in the same tiles.
-    fn planes(&self, tokens: usize) -> Option<[usize; 3]> {
+    pub fn planes(&self, tokens: usize) -> Option<[usize; 3]> {
         let (rows, columns) = self.array;
         let filled = |width: usize| {
             let height = tokens / width;
@@ -208,7 +217,7 @@ impl Context<'_> {
     }
 }
 
-fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Variable, q: QParam) -> Reason {
+pub(crate) fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Variable, q: QParam) -> Reason {
     let (c, pixels) = x.view.extents();
     let from = variable(text, x)?.clone();
     let dims @ [_, h, w] = cx.folded(c, pixels);
@@ -278,7 +287,7 @@ fn layer_norm_twice_bytes(channels: usize) -> usize {
 }
 
 /// Gammas, betas and epsilon of a norm.
-fn norm_constants(cx: &Context, node: NodeId, c: usize) -> Reason<(Vec<f32>, Vec<f32>, f32)> {
+pub(crate) fn norm_constants(cx: &Context, node: NodeId, c: usize) -> Reason<(Vec<f32>, Vec<f32>, f32)> {
     let Op::LayerNormalization { epsilon, .. } = cx.plan.graph.node(node).op else {
         return Err("is no layer norm".to_owned());
     };
@@ -311,128 +320,6 @@ fn write_softmax(text: &mut Text, x: &Operand, y: &Variable, q: QParam) -> Reaso
     let args = [from, table, y.write(&layout), fixed(steps, step)?, q.zero.to_string()];
     text.call(&format!("{NN}::softmax::softmax"), &[n, k, fraction as usize, step as usize], &args);
     Ok(())
-}
-
-struct Attention<'a> {
-    queries: &'a Operand,
-    keys: &'a Operand,
-    values: &'a Operand,
-    heads: usize,
-    /// What scaling does to scores between the product and the softmax, and what they stand for then.
-    table: ([u8; 256], QParam),
-}
-
-fn write_attention(
-    cx: &Context,
-    text: &mut Text,
-    found: &crate::attention::Attention,
-    parts: &Attention,
-    y: &Variable,
-) -> Reason {
-    let graph = &cx.plan.graph;
-    let (Op::QLinearMatMul { a: q, y: s, .. }, Op::QLinearMatMul { a: p, y: out, .. }) =
-        (&graph.node(found.scores).op, &graph.node(found.context).op)
-    else {
-        return Err("its products are not quantised".to_owned());
-    };
-    let (n, k, d, h) = (found.n_queries, found.n_keys, found.head, parts.heads);
-    if let Some(stub) = cx.stub.filter(|stub| stub.stub.slot == Slot::WholeHead) {
-        return write_heads(cx, text, &stub, found, parts, y);
-    }
-    if k % 4 != 0 || d % 4 != 0 || found.value != d {
-        return Err(format!("{k} keys of {d} features: the kernel wants multiples of 4, and values of as many"));
-    }
-    let identity: [u8; 256] = std::array::from_fn(|i| i as u8);
-    if parts.table.0 != identity {
-        return Err("its scores are scaled to other steps, which the kernel does not do".to_owned());
-    }
-    let steps = 1.0 / f64::from(p.scale);
-    let (fraction, step) = (exponent_bits(k), step_bits(steps));
-    let table = exponentials(parts.table.1.scale, fraction);
-    let table = text.constant(&format!("{}_exponentials", y.name), Constant::words(&table));
-    let (queries, keys) = (variable(text, parts.queries)?.clone(), variable(text, parts.keys)?.clone());
-    let values = variable(text, parts.values)?.clone();
-    text.open();
-    text.comment("Values channel by channel, so that 16 keys are 16 bytes.");
-    let (planar, padded) = write_values(cx, text, &values, h * d, k)?;
-    let scales = pair((q.scale * parts.keys.q.scale / s.scale, p.scale * parts.values.q.scale / out.scale))?;
-    let steps = fixed(steps, step)?;
-    let grid = cx.grid(n);
-    let (of_queries, of_keys) = (format!("Tokens<{n}, {d}>"), format!("Tokens<{k}, {d}>"));
-    for head in 0..h {
-        let first = head * d;
-        let args = [
-            queries.part(first, h, &of_queries),
-            keys.part(first, h, &of_keys),
-            planar.part(first, h, &format!("Planar<{d}, 1, {padded}>")),
-            table.clone(),
-            y.part_mut(first, h, &of_queries),
-            scales.clone(),
-            steps.clone(),
-            format!("({}, {}, {})", q.zero, parts.keys.q.zero, parts.values.q.zero),
-            format!("({}, {}, {})", s.zero, p.zero, out.zero),
-        ];
-        let generics = [n, k, padded, d, grid.0, grid.1, fraction as usize, step as usize];
-        match &cx.stub {
-            Some(stub) => stub::write_projected(text, stub, &generics, (args.to_vec(), head), *out)?,
-            None => text.call(&format!("{NN}::attention::attention_head"), &generics, &args),
-        }
-    }
-    text.close();
-    Ok(())
-}
-
-/// An attention whose heads are a stub's.
-fn write_heads(
-    cx: &Context,
-    text: &mut Text,
-    stub: &Stub,
-    found: &crate::attention::Attention,
-    parts: &Attention,
-    y: &Variable,
-) -> Reason {
-    let node = |id| &cx.plan.graph.node(id).op;
-    let (Op::QLinearMatMul { a: q, y: scores, .. }, Op::QLinearMatMul { y: out, .. }) =
-        (node(found.scores), node(found.context))
-    else {
-        return Err("its products are not quantised".to_owned());
-    };
-    let (table, scaled) = &parts.table;
-    if found.value != found.head || table.iter().enumerate().any(|(i, &entry)| i != usize::from(entry)) {
-        return Err("its scores are scaled to other steps, or its values have other extents than its keys".to_owned());
-    }
-    let of = |x: &Operand| variable(text, x).cloned();
-    let [queries, keys, values] = [of(parts.queries)?, of(parts.keys)?, of(parts.values)?];
-    let heads = Heads {
-        inputs: [&queries, &keys, &values],
-        q: [*q, parts.keys.q, parts.values.q, *out],
-        extents: [parts.heads, found.n_queries, found.n_keys, found.head],
-        width: cx.folded(1, found.n_keys)[2],
-        factor: f64::from(scaled.scale) / f64::from(scores.scale),
-        lrm_bytes: cx.lrm_bytes,
-    };
-    stub::write_whole(text, stub, &heads, y)
-}
-
-/// Values of so many keys plane by plane, with rows of 0 so that planes are multiples of 16; and the extent of a plane.
-fn write_values(
-    cx: &Context,
-    text: &mut Text,
-    values: &Variable,
-    channels: usize,
-    keys: usize,
-) -> Reason<(Variable, usize)> {
-    let no_planes = || format!("{keys} keys are no planes of multiples of 16 on the array");
-    let [rows, columns, planes] = cx.planes(keys).ok_or_else(no_planes)?;
-    let whole = [channels, rows, columns];
-    let planar = text.allocate("values", TensorType::int8(format!("Planar<{channels}, {planes}, {columns}>")));
-    let args = [values.read(&packed(whole)), planar.write(&planar.ty.layout)];
-    let (name, generics) = match planes == rows {
-        true => ("to_planar", whole.to_vec()),
-        false => ("to_planar_with_rows", [&whole[..], &[planes]].concat()),
-    };
-    text.call(&format!("{NN}::moves::{name}"), &generics, &args);
-    Ok((planar, planes * columns))
 }
 
 /// Bytes of local memory that `nn::mix_ffn` needs: twice what it fetches and stores, once what it keeps.
@@ -504,7 +391,7 @@ fn write_table(cx: &Context, text: &mut Text, node: NodeId, x: &Operand, y: &Var
     Ok(())
 }
 
-fn write_binary(cx: &Context, text: &mut Text, node: NodeId, [a, b]: [&Operand; 2], y: &Variable) -> Reason {
+pub(crate) fn write_binary(cx: &Context, text: &mut Text, node: NodeId, [a, b]: [&Operand; 2], y: &Variable) -> Reason {
     let Op::QLinearBinary { function, y: q, .. } = cx.plan.graph.node(node).op else {
         return Err("is no quantised arithmetic".to_owned());
     };

@@ -173,6 +173,11 @@ pub(crate) fn write_parts(
     Ok(())
 }
 
+/// Pairs of scales as arguments.
+pub(crate) fn pairs<const N: usize>(pairs: [(f32, f32); N]) -> Reason<Vec<String>> {
+    pairs.into_iter().map(pair).collect()
+}
+
 fn call_dense(text: &mut Text, parts: &DenseParts, args: [String; 3], generics: &[usize]) -> Reason {
     let mut args = args.to_vec();
     let mut generics = generics.to_vec();

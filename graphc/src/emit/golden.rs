@@ -93,7 +93,9 @@ fn bars(plan: &Plan) -> BTreeMap<String, Option<Bar>> {
 /// How far a kernel may be from golden tensors: integer steps not at all. A norm or softmax in fixed point may round one element of
 /// 1,000 to the next step, which what follows in the kernel spreads to a few more.
 fn bar(plan: &Plan, steps: &[usize]) -> Option<Bar> {
-    let is_fixed_point = |&i: &usize| matches!(plan.grouped.steps[i].kind, Kind::Norm { .. } | Kind::Attention { .. });
+    let is_fixed_point = |&i: &usize| {
+        matches!(plan.grouped.steps[i].kind, Kind::Norm { .. } | Kind::Normed { .. } | Kind::Attention { .. })
+    };
     let last = steps.iter().rposition(is_fixed_point)?;
     Some(if last + 1 == steps.len() { Bar { by: 1, one_in: 1000 } } else { Bar { by: 1, one_in: 200 } })
 }

@@ -1,14 +1,17 @@
 //! Emission: a plan as a folder of `ccl!` kernels that a person can read and edit, their constants and a manifest.
 
+mod attention;
 mod calls;
 pub mod constants;
 mod convolution;
 mod decode_head;
 mod dense;
+mod ffn;
 pub mod folder;
 pub mod golden;
 mod kernel;
 pub mod manifest;
+mod normed;
 pub mod package;
 mod read;
 mod stub;

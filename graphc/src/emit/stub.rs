@@ -174,7 +174,6 @@ pub(crate) fn write_whole(text: &mut Text, stub: &Stub, heads: &Heads, y: &Varia
     consts.extend(factor(q * k * heads.factor)?);
     consts.extend(factor(v / out)?);
     use_stub(text, stub, WHOLE);
-    text.open();
     text.comment("Keys and values in chunks, values channel by channel, so that 16 keys are 16 bytes.");
     let of_keys = text.allocate_array("key_chunks", n_chunks, &format!("Tokens<{chunk}, {d}>"));
     let of_values = text.allocate_array("value_chunks", n_chunks, &format!("Planar<{d}, 1, {chunk}>"));
@@ -194,7 +193,6 @@ pub(crate) fn write_whole(text: &mut Text, stub: &Stub, heads: &Heads, y: &Varia
         ];
         text.call_own(HELPER, &consts, &args);
     }
-    text.close();
     Ok(())
 }
 

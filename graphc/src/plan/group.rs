@@ -48,7 +48,9 @@ pub fn group(graph: &Graph) -> Result<Grouped, Vec<Ungrouped>> {
         return Err(grouper.errors);
     }
     settle(graph, &mut grouper.out.steps);
-    Ok(super::decode_head::join(graph, super::mix_ffn::join(graph, grouper.out)))
+    let joined = super::ffn::join(graph, super::mix_ffn::join(graph, grouper.out));
+    let joined = super::normed::join(graph, super::projections::join(graph, joined));
+    Ok(super::decode_head::join(graph, joined))
 }
 
 /// What float32 values of the graph are on the device.
@@ -443,7 +445,7 @@ impl<'a> Grouper<'a> {
         let y = graph.node(id).outputs[0];
         let view = heads_view(y, &graph.value(y).ty.shape);
         let q = self.quantisation(y);
-        let kind = Kind::Attention { attention: Box::new(found), queries, keys, values };
+        let kind = Kind::Attention { attention: Box::new(found), queries, keys, values, projections: None };
         self.step_of(id, kind, view, Order::Packed, q)
     }
 

@@ -130,11 +130,15 @@ fn named(graph: &Graph, grouped: &Grouped, boundaries: &[Boundary]) -> Result<Ve
 
 /// Without boundaries a kernel ends behind each sum with a residual.
 fn residuals(grouped: &Grouped) -> Vec<End> {
-    let ends = grouped.steps.iter().filter(|step| match &step.kind {
-        Kind::Dense(dense) => dense.residual.is_some(),
-        Kind::MixFfn { project, .. } => project.residual.is_some(),
-        _ => false,
-    });
+    fn has_residual(kind: &Kind) -> bool {
+        match kind {
+            Kind::Dense(dense) => dense.residual.is_some(),
+            Kind::Ffn { project, .. } | Kind::MixFfn { project, .. } => project.residual.is_some(),
+            Kind::Normed { step, .. } => has_residual(&step.kind),
+            _ => false,
+        }
+    }
+    let ends = grouped.steps.iter().filter(|step| has_residual(&step.kind));
     ends.map(|step| End { name: None, tensor: Some(step.writes) }).collect()
 }
 

@@ -4,7 +4,10 @@ pub mod layout;
 pub mod step;
 
 mod decode_head;
+mod ffn;
 mod mix_ffn;
+mod normed;
+mod projections;
 pub(crate) mod quantisation;
 
 mod error;

@@ -83,6 +83,23 @@ pub struct Dense {
     pub residual: Option<(NodeId, Operand)>,
 }
 
+/// Dense layers of a sum, which become queries and keys, and of one of its operands, which become values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projections {
+    /// The QLinearAdd.
+    pub sum: NodeId,
+    /// The operand of the sum that values are made of.
+    pub x: Operand,
+    /// The other operand.
+    pub positions: Operand,
+    /// Queries of the sum.
+    pub queries: Dense,
+    /// Keys of the sum.
+    pub keys: Dense,
+    /// Values of `x`.
+    pub values: Dense,
+}
+
 /// What a step does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
@@ -105,6 +122,15 @@ pub enum Kind {
         /// The data of the first norm of the chain.
         x: Operand,
     },
+    /// A step with a residual, whose sum only a layer norm reads.
+    Normed {
+        /// The step, which writes the sum.
+        step: Box<Step>,
+        /// The norm.
+        norm: Norm,
+        /// The sum.
+        x: Operand,
+    },
     /// A dense layer.
     Dense(Dense),
     /// Softmax over the features of tokens, steps to steps.
@@ -124,6 +150,19 @@ pub enum Kind {
         keys: Operand,
         /// Values, as heads.
         values: Operand,
+        /// What makes them, if nothing else reads them.
+        projections: Option<Box<Projections>>,
+    },
+    /// Dense layer, table, dense layer: hidden features that only this step sees.
+    Ffn {
+        /// Into the hidden features.
+        expand: Dense,
+        /// The table.
+        table: NodeId,
+        /// Out of them.
+        project: Dense,
+        /// The buffers between them, in order.
+        hidden: [ValueId; 2],
     },
     /// Dense layer, depthwise convolution, table, dense layer: hidden channels that only this step sees.
     MixFfn {
@@ -259,12 +298,14 @@ impl Step {
             | Kind::EnlargedArgMax { x, .. }
             | Kind::Pool { x, .. }
             | Kind::Move { x, .. } => vec![x],
+            Kind::Normed { step, .. } => step.operands(),
             Kind::Binary { a, b, .. } => vec![a, b],
             Kind::Dense(dense) => dense.operands().collect(),
-            Kind::MixFfn { expand, project, .. } => {
+            Kind::Ffn { expand, project, .. } | Kind::MixFfn { expand, project, .. } => {
                 std::iter::once(&expand.x).chain(project.residual.iter().map(|(_, x)| x)).collect()
             }
             Kind::DecodeHead { levels, .. } => levels.iter().map(|level| &level.x).collect(),
+            Kind::Attention { projections: Some(own), .. } => vec![&own.x, &own.positions],
             Kind::Attention { queries, keys, values, .. } => vec![queries, keys, values],
         }
     }
@@ -279,14 +320,15 @@ impl Step {
 
     /// A word for what it does, as part of a name.
     pub fn word(&self) -> &'static str {
-        match self.kind {
+        match &self.kind {
+            Kind::Normed { step, .. } => step.word(),
             Kind::Input { .. } => "input",
             Kind::Conv { .. } => "conv",
             Kind::Norm { .. } => "norm",
             Kind::Softmax { .. } => "softmax",
             Kind::Dense(_) => "dense",
             Kind::Attention { .. } => "attention",
-            Kind::MixFfn { .. } => "ffn",
+            Kind::Ffn { .. } | Kind::MixFfn { .. } => "ffn",
             Kind::Table { .. } => "table",
             Kind::Binary { .. } => "sum",
             Kind::Bias { .. } => "bias",

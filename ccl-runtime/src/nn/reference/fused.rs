@@ -3,9 +3,9 @@
 use ccl_golden::binary::qlinear_add;
 use ndarray::{Array1, Array2, Array3, Axis, concatenate, s};
 
-use super::{add, depthwise3, float, pointwise, resize_linear, steps, store, unary};
+use super::{add, depthwise3, float, layer_norm, pointwise, resize_linear, steps, store, to_planar_with_rows, unary};
 use crate::kernel::Linear;
-use crate::value::Scale;
+use crate::value::{Fx, Scale};
 
 /// QLinearMatMul over channels, and QLinearAdd of an addend for each: 21 fraction bits of steps of the sum.
 fn layer(x: &Array3<i8>, w: &Linear<i8>, n_outputs: usize, scales: (Scale, Scale)) -> Array3<i8> {
@@ -78,6 +78,113 @@ pub fn dense_bias_residual(
     let mut sum = Array3::zeros(layer.dim());
     add(&layer, &columns(skip), &mut sum, residual, (0, 0, 0));
     store(y, sum.index_axis(Axis(2), 0).t().to_owned());
+}
+
+/// Queries, keys and values, stage by stage.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn projections(
+    x: &Array3<i8>,
+    positions: &Array3<i8>,
+    query: &Linear<i8>,
+    key: &Linear<i8>,
+    value: &Linear<i8>,
+    q: &mut Array3<i8>,
+    k: &mut Array3<i8>,
+    v: &mut Array3<i8>,
+    steps: (Scale, Scale),
+    query_scales: (Scale, Scale),
+    key_scales: (Scale, Scale),
+    value_scales: (Scale, Scale),
+) {
+    let mut sum = Array3::zeros(x.dim());
+    add(x, positions, &mut sum, steps, (0, 0, 0));
+    let n_outputs = q.dim().0;
+    store(q, layer(&sum, query, n_outputs, query_scales));
+    store(k, layer(&sum, key, n_outputs, key_scales));
+    to_planar_with_rows(&layer(x, value, n_outputs, value_scales), v);
+}
+
+/// The feed-forward block of a transformer, stage by stage.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn ffn_table(
+    x: &Array2<i8>,
+    skip: &Array2<i8>,
+    expand: &Linear<i8>,
+    table: &Array1<i8>,
+    project: &Linear<i8>,
+    y: &mut Array2<i8>,
+    expand_scales: (Scale, Scale),
+    project_scales: (Scale, Scale),
+    residual: (Scale, Scale),
+) {
+    let hidden = layer(&columns(x), expand, expand.weights.nrows(), expand_scales);
+    let mut gated = Array3::zeros(hidden.dim());
+    unary(&hidden, table, &mut gated);
+    let gated = gated.index_axis(Axis(2), 0).t().to_owned();
+    dense_bias_residual(&gated, project, skip, y, project_scales, residual);
+}
+
+/// As [`ffn_table`], with the table of a ReLU.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn ffn_relu(
+    x: &Array2<i8>,
+    skip: &Array2<i8>,
+    expand: &Linear<i8>,
+    project: &Linear<i8>,
+    y: &mut Array2<i8>,
+    expand_scales: (Scale, Scale),
+    project_scales: (Scale, Scale),
+    residual: (Scale, Scale),
+) {
+    let table = Array1::from_shape_fn(256, |v| (v as u8 as i8).max(0));
+    ffn_table(x, skip, expand, &table, project, y, expand_scales, project_scales, residual);
+}
+
+/// As [`dense_bias_residual`], and LayerNormalization.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn dense_bias_residual_norm<const G: usize, const E: usize, const A: usize>(
+    x: &Array2<i8>,
+    w: &Linear<i8>,
+    skip: &Array2<i8>,
+    parameters: &Array1<i32>,
+    y: &mut Array2<i8>,
+    scales: (Scale, Scale),
+    residual: (Scale, Scale),
+    epsilon: Fx<E>,
+) {
+    let mut sum = Array2::zeros(y.dim());
+    dense_bias_residual(x, w, skip, &mut sum, scales, residual);
+    normalise::<G, E, A>(&sum, parameters, y, epsilon);
+}
+
+/// As [`ffn_relu`], whose residual is its input, and LayerNormalization.
+#[expect(clippy::too_many_arguments, reason = "those of the kernel")]
+pub fn ffn_relu_norm<const G: usize, const E: usize, const A: usize>(
+    x: &Array2<i8>,
+    expand: &Linear<i8>,
+    project: &Linear<i8>,
+    parameters: &Array1<i32>,
+    y: &mut Array2<i8>,
+    expand_scales: (Scale, Scale),
+    project_scales: (Scale, Scale),
+    residual: (Scale, Scale),
+    epsilon: Fx<E>,
+) {
+    let mut sum = Array2::zeros(y.dim());
+    ffn_relu(x, x, expand, project, &mut sum, expand_scales, project_scales, residual);
+    normalise::<G, E, A>(&sum, parameters, y, epsilon);
+}
+
+/// LayerNormalization of tokens.
+fn normalise<const G: usize, const E: usize, const A: usize>(
+    x: &Array2<i8>,
+    parameters: &Array1<i32>,
+    y: &mut Array2<i8>,
+    epsilon: Fx<E>,
+) {
+    let mut normal = columns(y);
+    layer_norm::<G, E, A>(&columns(x), parameters, &mut normal, epsilon);
+    store(y, normal.index_axis(Axis(2), 0).t().to_owned());
 }
 
 /// The feed-forward block of a SegFormer, stage by stage.
