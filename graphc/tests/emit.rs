@@ -2,7 +2,16 @@
 
 mod support;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use graphc::compose::Composition;
+use graphc::demo::segformer::{Models, VARIANTS, boundaries};
+use graphc::emit::folder::{self, Contents};
+use graphc::emit::golden::Golden;
 use graphc::emit::{Emission, Emitted, emit};
+use graphc::import::{Options, import};
+use graphc::onnx::Model;
 use graphc::plan::{kernel, plan};
 use graphc::rewrite;
 use iss::target::{QC_N, QC_U, Target};
@@ -136,4 +145,54 @@ fn the_boundaries_of_segformer() {
     let names: Vec<String> = (0..17).map(|i| format!("pc{i:02}")).collect();
     assert!(boundaries.iter().map(|b| &b.kernel).eq(&names));
     assert_eq!(boundaries[16].tensor, "*");
+}
+
+/// The files of a folder, by their paths in it; what cargo makes is left out.
+fn files_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(inside) = folders.pop() {
+        for entry in std::fs::read_dir(&inside).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(folder).unwrap().to_str().unwrap().replace('\\', "/");
+            match path.is_dir() {
+                true if name != "target" => folders.push(path),
+                false if name != "Cargo.lock" => _ = found.insert(name, std::fs::read(&path).unwrap()),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// All but the golden tensors, which the packages' own tests compare with what kernels give.
+#[test]
+fn the_packages_of_segformer_are_current() {
+    let models = Models::of_project();
+    for variant in &VARIANTS[..2] {
+        let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/segformer/packages").join(variant.name);
+        let found = files_of(&out);
+        let graph = import(&Model::read(&models.network(variant)).unwrap(), &Options::default()).into_graph().unwrap();
+        let (graph, _) = rewrite::all(&graph).unwrap();
+        let plan = plan(graph, Some(&boundaries().unwrap())).unwrap();
+        let mut emitted = emit(&plan, &Emission { target: QC_U }).unwrap();
+        let golden = Golden::from_blob(&plan, &emitted.manifest, &found["golden.bin"]);
+        let contents = Contents {
+            target: &QC_U,
+            composition: &Composition::default(),
+            name: format!("segformer-{}", variant.name),
+            runtime: folder::runtime(&out),
+            golden: golden.expect("golden.bin has the tensors at the boundaries"),
+        };
+        let wanted = folder::files(contents, &mut emitted).unwrap();
+        let names: BTreeSet<&String> = wanted.keys().chain(found.keys()).collect();
+        let stale: Vec<_> = names.into_iter().filter(|name| wanted.get(*name) != found.get(*name)).collect();
+        let network = variant.network;
+        assert!(
+            stale.is_empty(),
+            "{stale:?} differ from what is emitted today\nhelp: cargo run --release -p graphc -- compile models/segformer/networks/{network} \
+             --out models/segformer/packages/{name} --name segformer-{name} --boundaries graphc/boundaries/segformer_b0.txt \
+             --input pixel_values=models/segformer/frames/scene01.png",
+            name = variant.name
+        );
+    }
 }

@@ -29,6 +29,8 @@ pub struct VariantReport {
     pub ort_equal_pct: Option<f64>,
     /// Pixels with the class that the scene was drawn with, in percent.
     pub truth_pct: Option<f64>,
+    /// Median seconds of ONNX Runtime for the same network and input on this host; absent where it is not there.
+    pub ort_s: Option<f64>,
     /// SHA-256 of the labels, a byte each in row order.
     pub label_sha256: String,
     /// What the run cost.
@@ -57,6 +59,7 @@ impl VariantReport {
             agreement_pct: equal(|references| &references.float)?,
             ort_equal_pct: equal(|references| &references.ort)?,
             truth_pct: equal(|references| &references.truth)?,
+            ort_s: None,
             label_sha256: labels.sha256(),
             run,
         })
@@ -114,6 +117,7 @@ impl DemoReport {
             "= truth %",
             "compiled",
             "simulated",
+            "ORT here",
         ];
         let mut table = Table::new("networks", &columns, 2);
         let pct = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
@@ -131,6 +135,7 @@ impl DemoReport {
                 pct(variant.truth_pct),
                 seconds(figures.wall_s.compile),
                 seconds(figures.wall_s.simulate),
+                variant.ort_s.map_or_else(|| "-".to_owned(), seconds),
             ]);
         }
         table

@@ -72,17 +72,14 @@ insta = \"1.49.0\"
 [profile.dev]
 debug = \"line-tables-only\"
 
+[profile.dev.package.\"*\"]
+debug = false
+
 [profile.dev.package.ccl-runtime]
-opt-level = 3
+opt-level = 1
 
 [profile.dev.package.iss]
-opt-level = 3
-
-[profile.dev.package.ccl-golden]
-opt-level = 3
-
-[profile.dev.package.ccl-syntax]
-opt-level = 1
+opt-level = 2
 ",
         name = quoted(name)
     )

@@ -10,6 +10,7 @@ use graphc::compose::{Composition, Entries};
 use graphc::demo::segformer::{self, DEFAULT_FRAME, Models, N_FRAMES, References, VARIANTS, Variant};
 use graphc::demo::{DemoReport, VariantReport};
 use graphc::emit::{Emission, emit_with};
+use graphc::graph::Tensor;
 use graphc::import::{self, Options};
 use graphc::onnx::Model;
 use graphc::picture::{Frame, LabelMap, overlay, to_png};
@@ -68,6 +69,7 @@ struct Network {
     program: Program,
     input: String,
     extents: (u32, u32),
+    path: PathBuf,
     /// Seconds from the file to the texts of kernels.
     emit_s: f64,
 }
@@ -111,7 +113,8 @@ impl Segformer {
         let (output, labels) = outcome.outputs.first().context("the network has no output")?;
         let labels = LabelMap::from_tensor(output, labels)?;
         outcome.report.figures.wall_s.compile += network.emit_s;
-        let one = VariantReport::new(variant, &shown.name, outcome.report, &labels, references)?;
+        let mut one = VariantReport::new(variant, &shown.name, outcome.report, &labels, references)?;
+        one.ort_s = ort_seconds(&network.path, &inputs)?;
         let (palette, panel) = (variant.palette(), one.panel(variant, &shown.frame, &labels, references)?);
         put(&self.out.join(format!("{name}_labels.png")), &labels.to_indexed_png(palette))?;
         put(&self.out.join(format!("{name}_overlay.png")), &to_png(&overlay(&shown.frame, &labels, palette)))?;
@@ -164,6 +167,23 @@ fn supplied(models: &Models, number: usize) -> anyhow::Result<Shown> {
     Ok(Shown { name: format!("scene{number:02}"), frame: models.frame(number)?, supplied: Some(number) })
 }
 
+/// What ONNX Runtime takes, where it is built in and its library is named.
+#[cfg(feature = "ort")]
+fn ort_seconds(network: &Path, inputs: &HashMap<String, Tensor>) -> anyhow::Result<Option<f64>> {
+    use graphc::validate::ort::{OrtError, Runtime};
+    match Runtime::load() {
+        Ok(runtime) => Ok(Some(runtime.seconds(network, inputs, 5)?)),
+        Err(OrtError::NoLibrary) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(feature = "ort"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it may fail")]
+fn ort_seconds(_: &Path, _: &HashMap<String, Tensor>) -> anyhow::Result<Option<f64>> {
+    Ok(None)
+}
+
 impl Network {
     fn compile(
         models: &Models,
@@ -189,6 +209,6 @@ impl Network {
         let emit_s = start.elapsed().as_secs_f64();
         let composition = Composition { entries: Entries::Count(1), prefetch: true };
         let program = Program::compile(plan, emitted, &composition, target)?;
-        Ok(Self { variant, program, input, extents, emit_s })
+        Ok(Self { variant, program, input, extents, path, emit_s })
     }
 }
