@@ -10,6 +10,7 @@ use crate::emit::dense::{self, dense_parts};
 use crate::emit::ffn;
 use crate::emit::normed;
 use crate::emit::read::Reader;
+use crate::emit::stub::Stub;
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{Binary, Interpolation, QParam};
 use crate::graph::{NodeId, Op};
@@ -24,6 +25,7 @@ pub(crate) const NN: &str = "ccl_runtime::nn";
 pub(crate) const FUNCTIONS: &[&str] = &[
     "add",
     "argmax",
+    "attended",
     "attention_head",
     "average_pool",
     "conv_gather",
@@ -45,6 +47,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "ffn_relu",
     "ffn_relu_norm",
     "global_average_pool",
+    "head_by_stub",
     "layer_norm",
     "layer_norm_fixed",
     "layer_norm_twice",
@@ -53,17 +56,21 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "mul",
     "permute",
     "pointwise",
+    "post_projection",
     "projections",
     "put",
     "requantise",
     "resize_linear",
     "resize_nearest",
+    "slice",
     "softmax",
     "sub",
+    "taken_by_zero",
     "to_packed",
     "to_planar",
     "to_planar_with_rows",
     "unary",
+    "whole_head",
 ];
 
 /// Bytes of a beat of a flow.
@@ -82,6 +89,8 @@ pub(crate) struct Context<'a> {
     pub array: (usize, usize),
     /// Bytes of local memory.
     pub lrm_bytes: usize,
+    /// What takes a step of each attention over.
+    pub stub: Option<Stub<'a>>,
 }
 
 /// Writes the calls of a step.

@@ -3,7 +3,7 @@
 use ccl_golden::Scale;
 
 /// The element type of a constant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Elem {
     /// int8.
