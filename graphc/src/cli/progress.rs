@@ -9,6 +9,13 @@ pub fn bar(kernels: usize) -> ProgressBar {
     ProgressBar::new(kernels as u64).with_style(style)
 }
 
+/// A sign of life where it is not known how long something takes.
+pub fn spinner(doing: &'static str) -> ProgressBar {
+    let spinner = ProgressBar::new_spinner().with_message(doing);
+    spinner.enable_steady_tick(std::time::Duration::from_millis(120));
+    spinner
+}
+
 /// Moves it to the kernel that begins.
 pub fn show(bar: &ProgressBar, progress: &Progress<'_>) {
     bar.set_position(progress.done as u64);

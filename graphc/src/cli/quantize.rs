@@ -156,7 +156,8 @@ impl Quantize {
     }
 }
 
-fn show(bar: &ProgressBar, step: Progress) {
+/// Moves the bar of a quantisation.
+pub fn show(bar: &ProgressBar, step: Progress) {
     match step {
         Progress::Calibrating { done, total } => {
             bar.set_length(total as u64);

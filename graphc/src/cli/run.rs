@@ -89,8 +89,9 @@ impl Run {
         let program = program.with_compile_s(start.elapsed().as_secs_f64());
         let bar = progress::bar(program.emitted().manifest.kernels.len());
         let options = Options { timeline: self.show.timeline_events(), ..Options::default() };
-        let outcome = program.run(&inputs, &options, |progress| progress::show(&bar, &progress))?;
+        let mut outcome = program.run(&inputs, &options, |progress| progress::show(&bar, &progress))?;
         bar.finish_and_clear();
+        outcome.report.energy.replace(self.show.energies());
         for (name, tensor) in &outcome.outputs {
             let path = in_folder(&self.output_dir, name);
             npy::write(&path, tensor).with_context(|| format!("cannot write `{}`", path.display()))?;

@@ -7,6 +7,7 @@ use clap::Args;
 use graphc::npy;
 use graphc::picture::{Frame, LabelMap, Palette, overlay, palette, to_png};
 use graphc::report::{self, Page, timeline};
+use graphc::run::energy::EnergyOfEvent;
 use graphc::run::program::Outcome;
 use iss::profile::TextOptions;
 
@@ -27,6 +28,9 @@ pub struct Show {
     /// What happened when, in the format of chrome://tracing and ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
+    /// What an event takes, in pJ, instead of the published figure: `mac`, `operation`, `local`, `on-chip` or `external`; may be repeated
+    #[arg(long, value_name = "NAME=PJ")]
+    energy: Vec<EnergyOfEvent>,
     /// Write outputs that are label maps as pictures too, in these colours: `city19`, `scene150`, or a file with a line for each
     /// class, its number, name and colour such as (128, 64, 128) with tabs between
     #[arg(long, value_name = "NAME|FILE")]
@@ -37,6 +41,11 @@ impl Show {
     /// Events that the run must keep for it.
     pub fn timeline_events(&self) -> usize {
         if self.timeline.is_some() { TIMELINE_EVENTS } else { 0 }
+    }
+
+    /// Figures of energy that were given.
+    pub fn energies(&self) -> &[EnergyOfEvent] {
+        &self.energy
     }
 
     /// Shows a run; `inputs` are names and files, and pictures go to `folder`.

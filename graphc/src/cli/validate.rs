@@ -147,6 +147,15 @@ impl Validate {
     }
 }
 
+/// What a network is compared with if nothing else is asked for: ONNX Runtime where it is built in and its library is named, else the golden
+/// executor.
+pub fn reference(model: &Model, graph: &Graph, inputs: &HashMap<String, Tensor>) -> anyhow::Result<Named> {
+    if cfg!(feature = "ort") && std::env::var_os("ORT_DYLIB_PATH").is_some() {
+        return ort(model, inputs);
+    }
+    Ok(Named::golden(graph, &run(graph, inputs, Keep::All)?))
+}
+
 #[cfg(feature = "ort")]
 fn ort(model: &Model, inputs: &HashMap<String, Tensor>) -> anyhow::Result<Named> {
     Ok(validate::ort::Runtime::load()?.run_all(model, inputs)?)

@@ -51,7 +51,12 @@ impl Page {
 
     /// Adds a picture, which the page holds as PNG.
     pub fn picture(&mut self, caption: &str, picture: &RgbImage) {
-        let (data, caption) = (STANDARD.encode(to_png(picture)), escape(caption));
+        self.png(caption, &to_png(picture));
+    }
+
+    /// Adds a picture that is the bytes of a PNG file.
+    pub fn png(&mut self, caption: &str, file: &[u8]) {
+        let (data, caption) = (STANDARD.encode(file), escape(caption));
         let _ = writeln!(
             self.text,
             "<figure><img alt=\"{caption}\" src=\"data:image/png;base64,{data}\"><figcaption>{caption}</figcaption></figure>"
@@ -94,6 +99,8 @@ impl Page {
         self.table(&tables::bytes(report));
         self.table(&tables::edits(report));
         self.table(&tables::operators(report));
+        self.table(&tables::arithmetic(report));
+        self.table(&tables::energy(report));
         if let Some(map) = svg::memory(report) {
             let _ = writeln!(
                 self.text,

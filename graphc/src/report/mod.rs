@@ -33,9 +33,21 @@ pub fn summary(report: &RunReport, options: &TextOptions) -> String {
     text
 }
 
-/// What the summary leaves out, for a terminal: bytes of each kernel, operators, the map of memory.
+/// What the summary leaves out, for a terminal: bytes of each kernel, operators, arithmetic, energy, the map of memory.
 pub fn details(report: &RunReport, options: &TextOptions) -> String {
-    join(&[tables::bytes(report), tables::operators(report), tables::memory(report)], options)
+    let tables = [
+        tables::bytes(report),
+        tables::operators(report),
+        tables::arithmetic(report),
+        tables::energy(report),
+        tables::memory(report),
+    ];
+    join(&tables, options)
+}
+
+/// Products by operator and the estimate of energy, for a terminal.
+pub fn arithmetic_and_energy(report: &RunReport, options: &TextOptions) -> String {
+    join(&[tables::arithmetic(report), tables::energy(report)], options)
 }
 
 /// Tables below each other, those without rows left out.

@@ -29,6 +29,8 @@ pub fn module(report: &RunReport) -> Table {
     line("cycles", grouped(figures.cycles.total));
     line("latency", seconds(report.latency_s));
     line("frames per second", format!("{:.1}", report.frames_per_s));
+    let watts = if report.latency_s > 0.0 { report.energy.total_mj / 1e3 / report.latency_s } else { 0.0 };
+    line("energy, an estimate", format!("{:.2} mJ ({watts:.1} W on average)", report.energy.total_mj));
     line("MAC utilisation", format!("{} %", percent(figures.mac_utilisation)));
     line("external bytes read", traffic(figures.ext_read_bytes, report.latency_s));
     line("external bytes written", traffic(figures.ext_write_bytes, report.latency_s));
@@ -129,6 +131,32 @@ pub fn operators(report: &RunReport) -> Table {
         cells.push(grouped(operator.stalls.values().sum()));
         cells.push(format!("{:.1}", operator.mac_products as f64 / 1e6));
         table.bar_row(cells, stack(&operator.cycles, longest));
+    }
+    table
+}
+
+/// Products of the network, by operator of the file.
+pub fn arithmetic(report: &RunReport) -> Table {
+    let mut table = Table::new("arithmetic by operator", &["operator", "nodes", "MACs", "%"], 1);
+    for operator in &report.macs_by_operator {
+        let part = share(operator.macs, report.figures.macs);
+        let cells = [operator.op.clone(), operator.nodes.to_string(), grouped(operator.macs), percent(part)];
+        table.bar_row(cells, vec![(None, part.min(1.0))]);
+    }
+    table
+}
+
+/// What the run may take of energy.
+pub fn energy(report: &RunReport) -> Table {
+    let columns = ["events", "of what", "source of pJ", "count", "pJ", "mJ", "%"];
+    let mut table = Table::new("energy, an estimate", &columns, 3);
+    let total = report.energy.total_mj;
+    let of_total = |mj: f64| if total > 0.0 { mj / total } else { 0.0 };
+    for part in &report.energy.parts {
+        let [name, event, source] = [&part.name, &part.event, &part.source].map(String::clone);
+        let [count, mj] = [grouped(part.count), format!("{:.3}", part.mj)];
+        let cells = [name, event, source, count, part.pj.to_string(), mj, percent(of_total(part.mj))];
+        table.bar_row(cells, vec![(None, of_total(part.mj))]);
     }
     table
 }

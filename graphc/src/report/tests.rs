@@ -6,8 +6,10 @@ use iss::profile::{StallCause, TextOptions};
 use iss::target::QC_U;
 
 use super::*;
+use crate::run::energy::Energy;
 use crate::run::report::{
-    Cycles, Figures, KernelReport, Machine, MemoryKind, OperatorReport, Peak, Placement, TensorReport, WallTime,
+    Cycles, Figures, KernelReport, Machine, MemoryKind, OperatorMacs, OperatorReport, Peak, Placement, TensorReport,
+    WallTime,
 };
 
 fn figures(scale: u64) -> Figures {
@@ -66,6 +68,8 @@ pub(crate) fn report() -> RunReport {
         constant_bytes: 131_072,
         latency_s: 1.765e-6,
         frames_per_s: 566_666.7,
+        energy: Energy::of(std::iter::empty(), &Machine::of(&QC_U)),
+        macs_by_operator: vec![OperatorMacs { op: "QLinearConv".to_owned(), nodes: 2, macs: 12_000_000 }],
         inputs: vec![tensor("pixel_values", "i8", Some(0.018_658_448))],
         outputs: vec![tensor("labels", "i32", None)],
         kernels: vec![kernel("pc00", 1), kernel("pc01", 2)],

@@ -1,5 +1,6 @@
 //! Emitted kernels on the simulator: texts compiled as they stand, tensors carried from kernel to kernel, and what the run cost.
 
+pub mod energy;
 pub mod report;
 
 pub mod device;

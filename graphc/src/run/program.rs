@@ -11,11 +11,12 @@ use crate::emit::Emitted;
 use crate::emit::manifest::{self, Boundary, Port};
 use crate::graph::Tensor;
 use crate::plan::Plan;
+use crate::run::energy::Energy;
 use crate::run::entry::{Binding, Entry, EntryError, Tensors};
 use crate::run::host::{self, HostError};
 use crate::run::report::{
-    Cycles, Figures, KernelReport, Machine, MemoryKind, OperatorReport, Peak, Placement, RunReport, TensorReport,
-    WallTime,
+    Cycles, Figures, KernelReport, Machine, MemoryKind, OperatorMacs, OperatorReport, Peak, Placement, RunReport,
+    TensorReport, WallTime,
 };
 use crate::run::texts::Texts;
 
@@ -184,6 +185,8 @@ impl Program {
             constant_bytes: manifest.constant_bytes as u64,
             latency_s,
             frames_per_s: if latency_s > 0.0 { 1.0 / latency_s } else { 0.0 },
+            energy: Energy::of(profiles.iter().map(|profile| &profile.root.inclusive), &machine),
+            macs_by_operator: OperatorMacs::of(&self.plan.graph),
             inputs: manifest.inputs.iter().filter_map(|port| self.tensor(port)).collect(),
             outputs: manifest.outputs.iter().filter_map(|port| self.tensor(port)).collect(),
             kernels,

@@ -7,6 +7,10 @@ use iss::profile::{Region, StallCause, Table};
 use iss::target::Target;
 use serde::{Deserialize, Serialize};
 
+use crate::graph::Graph;
+use crate::macs;
+use crate::run::energy::Energy;
+
 /// A run of a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -27,6 +31,10 @@ pub struct RunReport {
     pub latency_s: f64,
     /// Runs a second at the machine's clock.
     pub frames_per_s: f64,
+    /// What it may take of energy: an estimate.
+    pub energy: Energy,
+    /// Products of the network, by operator of the file.
+    pub macs_by_operator: Vec<OperatorMacs>,
     /// Inputs of the network.
     pub inputs: Vec<TensorReport>,
     /// Outputs of the network.
@@ -164,6 +172,17 @@ pub struct OperatorReport {
     pub mac_products: u64,
 }
 
+/// Nodes of an operator that have products.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorMacs {
+    /// The ONNX operator.
+    pub op: String,
+    /// Nodes.
+    pub nodes: usize,
+    /// Multiply-accumulate steps of all of them.
+    pub macs: u64,
+}
+
 /// A tensor of a run in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
@@ -243,6 +262,25 @@ impl Figures {
             peak: Peak { ocm_bytes: region.peak_ocm_bytes, lrm_bytes: region.peak_lrm_bytes, temp_ext_bytes: 0 },
             wall_s,
         }
+    }
+}
+
+impl OperatorMacs {
+    /// Of a graph, those with most first.
+    pub fn of(graph: &Graph) -> Vec<Self> {
+        let mut all: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+        for node in graph.nodes() {
+            let macs = macs::of_node(graph, node);
+            if macs > 0 {
+                let (nodes, sum) = all.entry(&node.origin.op_type).or_default();
+                *nodes += 1;
+                *sum += macs;
+            }
+        }
+        let mut all: Vec<Self> =
+            all.into_iter().map(|(op, (nodes, macs))| Self { op: op.to_owned(), nodes, macs }).collect();
+        all.sort_by_key(|operator| std::cmp::Reverse(operator.macs));
+        all
     }
 }
 

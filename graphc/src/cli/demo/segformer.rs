@@ -1,11 +1,11 @@
-//! `graphc demo`.
+//! `graphc demo segformer`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use clap::{Args, Subcommand};
+use clap::Args;
 use graphc::compose::{Composition, Entries};
 use graphc::demo::segformer::{self, DEFAULT_FRAME, Models, N_FRAMES, References, VARIANTS, Variant};
 use graphc::demo::{DemoReport, VariantReport};
@@ -25,24 +25,12 @@ use crate::cli::files::put;
 use crate::cli::show::TIMELINE_EVENTS;
 use crate::cli::{Exit, input, progress, say};
 
-/// Shows what the project does on networks that come with it.
-#[derive(Debug, Args)]
-pub struct Demo {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, Subcommand)]
-enum What {
-    Segformer(Segformer),
-}
-
 /// Segments a scene by quantised SegFormer-B0 networks on the simulated processor.
 ///
 /// Labels are compared with stored ones of ONNX Runtime and of the float network. Label maps, overlays, panels, timelines and
 /// the report go to a folder.
 #[derive(Debug, Args)]
-struct Segformer {
+pub struct Segformer {
     /// A supplied frame, 0 to 3, or a PNG or JPEG file; may be repeated [default: 1]
     #[arg(long = "frame", value_name = "N|FILE")]
     frames: Vec<String>,
@@ -84,16 +72,8 @@ struct Network {
     emit_s: f64,
 }
 
-impl Demo {
-    pub fn run(self) -> anyhow::Result<Exit> {
-        match self.what {
-            What::Segformer(demo) => demo.run(),
-        }
-    }
-}
-
 impl Segformer {
-    fn run(self) -> anyhow::Result<Exit> {
+    pub fn run(self) -> anyhow::Result<Exit> {
         let models = self.models.as_deref().map_or_else(Models::of_project, Models::at);
         let frames = self.shown(&models)?;
         let stub = self.attention_stubs.as_deref().map(AttentionStub::read).transpose()?;
