@@ -15,8 +15,8 @@ ccl! {
     /// over those of `y`. No tensor has a zero point.
     /// # Source
     /// `NUMERICS.md`: QLinearMatMul, QLinearAdd, a table, QLinearMatMul, QLinearAdd, QLinearAdd.
-    #[kernel(reference = crate::nn::reference::ffn)]
-    pub fn ffn<
+    #[kernel(reference = crate::nn::reference::ffn_table)]
+    pub fn ffn_table<
         const N: usize,
         const C: usize,
         const HIDDEN: usize,
@@ -60,14 +60,14 @@ ccl! {
         }
     }
 
-    /// [`ffn`] whose table is that of a ReLU without another scale.
+    /// [`ffn_table`] whose table is that of a ReLU without another scale.
     ///
     /// # Shapes
-    /// As [`ffn`].
+    /// As [`ffn_table`].
     /// # Units
-    /// As [`ffn`].
+    /// As [`ffn_table`].
     /// # Source
-    /// As [`ffn`].
+    /// As [`ffn_table`].
     #[kernel(reference = crate::nn::reference::ffn_relu)]
     pub fn ffn_relu<
         const N: usize,

@@ -59,7 +59,7 @@ pub fn sources() -> Vec<&'static Source> {
         depthwise::depthwise::source(),
         conv::conv_patches::source(),
         matmul::dense::source(),
-        ffn::ffn::source(),
+        ffn::ffn_table::source(),
         mix_ffn::mix_ffn::source(),
         normed::ffn_relu_norm::source(),
         decode_head::decode_head::source(),

@@ -10,7 +10,7 @@ ccl! {
     use ccl_runtime::nn::argmax::enlarge_argmax;
     use ccl_runtime::nn::decode_head::decode_head;
     use ccl_runtime::nn::matmul::{dense_bias, dense_bias_around, dense_bias_residual};
-    use ccl_runtime::nn::ffn::{ffn, ffn_relu};
+    use ccl_runtime::nn::ffn::{ffn_relu, ffn_table};
     use ccl_runtime::nn::mix_ffn::mix_ffn;
     use ccl_runtime::nn::normed::{dense_bias_residual_norm, ffn_relu_norm};
     use ccl_runtime::nn::projections::projections;
@@ -30,9 +30,9 @@ ccl! {
     const AROUND_N: Kernel = dense_bias_around::<70, 17, 9, 3, 5, 24>;
 
     #[instance(target = QC_U)]
-    const FFN_U: Kernel = ffn::<360, 8, 20, 15, 24>;
+    const FFN_U: Kernel = ffn_table::<360, 8, 20, 15, 24>;
     #[instance(target = QC_N)]
-    const FFN_N: Kernel = ffn::<70, 4, 8, 8, 8>;
+    const FFN_N: Kernel = ffn_table::<70, 4, 8, 8, 8>;
     #[instance(target = QC_U)]
     const RELU_U: Kernel = ffn_relu::<361, 12, 16, 18, 20>;
 

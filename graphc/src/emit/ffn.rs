@@ -45,7 +45,7 @@ pub(crate) fn write(
         args.push(y.write(&layout));
         args.extend(pairs([(inner.scales.0, first), (outer.scales.0, second), residual])?);
         let grid = cx.grid(n);
-        let name = if is_relu { "ffn_relu" } else { "ffn" };
+        let name = if is_relu { "ffn_relu" } else { "ffn_table" };
         text.call(&format!("{NN}::ffn::{name}"), &[n, c, hidden, grid.0, grid.1], &args);
         return Ok(());
     }

@@ -106,7 +106,7 @@ pub fn projections(
 
 /// The feed-forward block of a transformer, stage by stage.
 #[expect(clippy::too_many_arguments, reason = "those of the kernel")]
-pub fn ffn(
+pub fn ffn_table(
     x: &Array2<i8>,
     skip: &Array2<i8>,
     expand: &Linear<i8>,
@@ -124,7 +124,7 @@ pub fn ffn(
     dense_bias_residual(&gated, project, skip, y, project_scales, residual);
 }
 
-/// As [`ffn`], with the table of a ReLU.
+/// As [`ffn_table`], with the table of a ReLU.
 #[expect(clippy::too_many_arguments, reason = "those of the kernel")]
 pub fn ffn_relu(
     x: &Array2<i8>,
@@ -137,7 +137,7 @@ pub fn ffn_relu(
     residual: (Scale, Scale),
 ) {
     let table = Array1::from_shape_fn(256, |v| (v as u8 as i8).max(0));
-    ffn(x, skip, expand, &table, project, y, expand_scales, project_scales, residual);
+    ffn_table(x, skip, expand, &table, project, y, expand_scales, project_scales, residual);
 }
 
 /// As [`dense_bias_residual`], and LayerNormalization.
