@@ -1,5 +1,7 @@
 //! Networks on the simulator: what the kernels give together is what golden operators give, however they are grouped.
 
+#[path = "run/detr.rs"]
+mod detr;
 mod support;
 
 use std::collections::HashMap;

@@ -40,7 +40,7 @@ pub(crate) fn write(cx: &Context, text: &mut Text, parts: &Attention, y: &Variab
         return Err("its products are not quantised".to_owned());
     };
     if let Some(stub) = cx.stub.filter(|stub| stub.stub.slot == Slot::WholeHead) {
-        return write_heads(cx, text, &stub, parts, [*q, *s, *out], y);
+        return write_heads(cx, text, &stub, parts, y);
     }
     let (n, k, d, h) = (found.n_queries, found.n_keys, found.head, found.n_heads);
     if k % 4 != 0 || d % 4 != 0 || found.value != d {
@@ -83,27 +83,24 @@ pub(crate) fn write(cx: &Context, text: &mut Text, parts: &Attention, y: &Variab
     Ok(())
 }
 
-/// Writes heads that are a stub's; scales of queries, scores and result.
-fn write_heads(
-    cx: &Context,
-    text: &mut Text,
-    stub: &Stub,
-    parts: &Attention,
-    [q, scores, out]: [QParam; 3],
-    y: &Variable,
-) -> Reason {
-    let (found, (table, scaled)) = (parts.found, &parts.table);
+/// An attention whose heads are a stub's.
+fn write_heads(cx: &Context, text: &mut Text, stub: &Stub, parts: &Attention, y: &Variable) -> Reason {
+    let found = parts.found;
+    let node = |id| &cx.plan.graph.node(id).op;
+    let (Op::QLinearMatMul { a: q, y: scores, .. }, Op::QLinearMatMul { y: out, .. }) =
+        (node(found.scores), node(found.context))
+    else {
+        return Err("its products are not quantised".to_owned());
+    };
+    let (table, scaled) = &parts.table;
     if found.value != found.head || table.iter().enumerate().any(|(i, &entry)| i != usize::from(entry)) {
         return Err("its scores are scaled to other steps, or its values have other extents than its keys".to_owned());
     }
     text.open();
-    let [queries, keys, values] = match parts.projections {
-        Some(own) => one_by_one(cx, text, own, parts, y)?,
-        None => operands(text, parts)?,
-    };
+    let [queries, keys, values] = &tokens(cx, text, parts)?;
     let heads = Heads {
-        inputs: [&queries, &keys, &values],
-        q: [q, parts.keys.q, parts.values.q, out],
+        inputs: [queries, keys, values],
+        q: [*q, parts.keys.q, parts.values.q, *out],
         extents: [found.n_heads, found.n_queries, found.n_keys, found.head],
         width: cx.folded(1, found.n_keys)[2],
         factor: f64::from(scaled.scale) / f64::from(scores.scale),
@@ -114,80 +111,51 @@ fn write_heads(
     Ok(())
 }
 
-/// Queries, keys and values token by token, which are there.
-fn operands(text: &Text, parts: &Attention) -> Reason<[Variable; 3]> {
-    let of = |x: &Operand| variable(text, x).cloned();
-    Ok([of(parts.queries)?, of(parts.keys)?, of(parts.values)?])
-}
-
-/// Queries, keys and values token by token, by a call each.
-fn one_by_one(
-    cx: &Context,
-    text: &mut Text,
-    own: &Projections,
-    parts: &Attention,
-    y: &Variable,
-) -> Reason<[Variable; 3]> {
-    let found = parts.found;
-    let tokens = |n: usize| TensorType::int8(format!("Tokens<{n}, {}>", found.n_heads * found.head));
-    let queries = text.allocate("queries", tokens(found.n_queries));
-    let keys = text.allocate("keys", tokens(found.n_keys));
-    let values = write_layers(cx, text, own, (&queries, &keys), y)?;
-    Ok([queries, keys, values])
-}
-
-/// Queries, keys and values, which are there or are made here.
+/// Queries, keys and values, which are there or are made here; values plane by plane.
 fn factors(cx: &Context, text: &mut Text, parts: &Attention, y: &Variable) -> Reason<Factors> {
     let found = parts.found;
     let features = found.n_heads * found.head;
     let no_planes = || format!("{} keys are no planes of multiples of 16 on the array", found.n_keys);
     let planes = cx.planes(found.n_keys).ok_or_else(no_planes)?;
-    let Some(own) = parts.projections else {
-        let [queries, keys, values] = operands(text, parts)?;
-        let values = to_planes(text, &values, features, planes);
-        return Ok(Factors { queries, keys, values });
-    };
-    let tokens = |n: usize| TensorType::int8(format!("Tokens<{n}, {features}>"));
-    let queries = text.allocate("queries", tokens(found.n_queries));
-    let keys = text.allocate("keys", tokens(found.n_keys));
-    if let Some(values) = fused(cx, text, own, (&queries, &keys), planes, y)? {
-        return Ok(Factors { queries, keys, values });
+    if let Some(own) = parts.projections {
+        if let Some(factors) = fused(cx, text, own, planes, y)? {
+            return Ok(factors);
+        }
+        text.notes.push(format!("`{}`: queries, keys and values are made one by one", y.name));
     }
-    let values = write_layers(cx, text, own, (&queries, &keys), y)?;
+    let [queries, keys, values] = tokens(cx, text, parts)?;
     let values = to_planes(text, &values, features, planes);
     Ok(Factors { queries, keys, values })
 }
 
-/// The sum and the layers before queries and keys, and the layer of values, whose variable it gives.
-fn write_layers(
-    cx: &Context,
-    text: &mut Text,
-    own: &Projections,
-    (queries, keys): (&Variable, &Variable),
-    y: &Variable,
-) -> Reason<Variable> {
-    text.notes.push(format!("`{}`: queries, keys and values are made one by one", y.name));
-    let root = own.queries.x.view.root;
-    let (n, c) = own.values.x.view.as_rows().map(|rows| (rows.tokens, rows.features)).ok_or("are no tokens")?;
-    let sum = text.allocate("with_positions", TensorType::int8(format!("Tokens<{n}, {c}>")));
-    text.variables.insert(root, sum.clone());
+/// Queries, keys and values token by token, which are there or are made one by one.
+fn tokens(cx: &Context, text: &mut Text, parts: &Attention) -> Reason<[Variable; 3]> {
+    let of = |text: &Text, x: &Operand| variable(text, x).cloned();
+    let Some(own) = parts.projections else {
+        return Ok([of(text, parts.queries)?, of(text, parts.keys)?, of(text, parts.values)?]);
+    };
+    let rows = own.values.x.view.as_rows().ok_or("its input does not lie as tokens")?;
+    let layout = |features: usize| TensorType::int8(format!("Tokens<{}, {features}>", rows.tokens));
+    let sum = text.allocate("with_positions", layout(rows.features));
+    text.variables.insert(own.queries.x.view.root, sum.clone());
     write_binary(cx, text, own.sum, [&own.x, &own.positions], &sum)?;
-    dense::write(cx, text, &own.queries, queries)?;
-    dense::write(cx, text, &own.keys, keys)?;
-    let values = text.allocate("values_of_tokens", keys.ty.clone());
-    dense::write(cx, text, &own.values, &values)?;
-    Ok(values)
+    let mut made = Vec::new();
+    for (name, layer) in [("queries", &own.queries), ("keys", &own.keys), ("values", &own.values)] {
+        let variable = text.allocate(name, layout(parts.found.n_heads * parts.found.head));
+        dense::write(cx, text, layer, &variable)?;
+        made.push(variable);
+    }
+    made.try_into().map_err(|_| "has no three operands".to_owned())
 }
 
-/// The call that makes queries, keys and values at once, if there is one for them; gives the values plane by plane.
+/// The call that makes queries, keys and values at once, if there is one for them.
 fn fused(
     cx: &Context,
     text: &mut Text,
     own: &Projections,
-    (queries, keys): (&Variable, &Variable),
     [height, width, full]: [usize; 3],
     y: &Variable,
-) -> Reason<Option<(Variable, usize)>> {
+) -> Reason<Option<Factors>> {
     let [q, k, v] = [dense_parts(cx, &own.queries)?, dense_parts(cx, &own.keys)?, dense_parts(cx, &own.values)?];
     let ((n, c), outputs, sum) = (q.rows, q.outputs, own.queries.x.q);
     let all = [&q, &k, &v];
@@ -199,6 +167,9 @@ fn fused(
     let steps = addable(own.x.q.scale / sum.scale, own.positions.q.scale / sum.scale)?;
     let scales = pairs([steps, (q.scales.0, of_q), (k.scales.0, of_k), (v.scales.0, of_v)])?;
     let (x, positions) = (variable(text, &own.x)?.clone(), variable(text, &own.positions)?.clone());
+    let layout = format!("Tokens<{n}, {outputs}>");
+    let queries = text.allocate("queries", TensorType::int8(layout.clone()));
+    let keys = text.allocate("keys", TensorType::int8(layout));
     let values = text.allocate("values", TensorType::int8(format!("Planar<{outputs}, {full}, {width}>")));
     let (from, to) = (packed([c, height, width]), packed([outputs, height, width]));
     let mut args = vec![
@@ -213,7 +184,7 @@ fn fused(
     ];
     args.extend(scales);
     text.call(&format!("{NN}::projections::projections"), &[c, outputs, height, width, full], &args);
-    Ok(Some((values, full * width)))
+    Ok(Some(Factors { queries, keys, values: (values, full * width) }))
 }
 
 /// Values plane by plane, so that 16 keys are 16 bytes, with rows of 0 that make planes multiples of 16; and the extent of a plane.

@@ -8,7 +8,7 @@ use crate::emit::manifest::{Boundary, Manifest};
 use crate::golden::{Keep, RunError, run};
 use crate::graph::{DType, Op, Tensor};
 use crate::plan::Plan;
-use crate::plan::step::Kind;
+use crate::plan::step::{Buffer, Kind};
 use crate::run::device;
 
 /// Bytes to which tensors are aligned.
@@ -90,9 +90,16 @@ fn bars(plan: &Plan) -> BTreeMap<String, Option<Bar>> {
     plan.kernels.iter().map(|kernel| (kernel.name.clone(), bar(plan, &kernel.steps))).collect()
 }
 
+/// Numbers of 20 fraction bits, which the host takes for float32: 24 bits of 1/sigma are a few units of elements of some sigma.
+const WIDE: Bar = Bar { by: 16, one_in: 1 };
+
 /// How far a kernel may be from golden tensors: integer steps not at all. A norm or softmax in fixed point may round one element of
 /// 1,000 to the next step, which what follows in the kernel spreads to a few more.
 fn bar(plan: &Plan, steps: &[usize]) -> Option<Bar> {
+    let is_wide = |&i: &usize| plan.grouped.buffers.get(&plan.grouped.steps[i].writes).is_some_and(Buffer::is_fixed);
+    if steps.last().is_some_and(is_wide) {
+        return Some(WIDE);
+    }
     let is_fixed_point = |&i: &usize| {
         matches!(plan.grouped.steps[i].kind, Kind::Norm { .. } | Kind::Normed { .. } | Kind::Attention { .. })
     };

@@ -33,6 +33,14 @@ pub struct Grouped {
 /// # Errors
 /// Every node that no pattern takes; those behind one are no error of their own.
 pub fn group(graph: &Graph) -> Result<Grouped, Vec<Ungrouped>> {
+    group_keeping(graph, &[])
+}
+
+/// As [`group`], with these tensors at the ends of steps where they can be: kernels end there.
+///
+/// # Errors
+/// As [`group`].
+pub fn group_keeping(graph: &Graph, kept: &[ValueId]) -> Result<Grouped, Vec<Ungrouped>> {
     let mut grouper = Grouper::new(graph);
     grouper.inputs();
     for (i, node) in graph.nodes().iter().enumerate() {
@@ -49,7 +57,7 @@ pub fn group(graph: &Graph) -> Result<Grouped, Vec<Ungrouped>> {
     }
     settle(graph, &mut grouper.out.steps);
     let joined = super::ffn::join(graph, super::mix_ffn::join(graph, grouper.out));
-    let joined = super::normed::join(graph, super::projections::join(graph, joined));
+    let joined = super::normed::join(graph, super::projections::join(graph, joined), kept);
     Ok(super::decode_head::join(graph, joined))
 }
 

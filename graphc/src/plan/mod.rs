@@ -58,7 +58,9 @@ pub struct Size {
 /// [`PlanError::Ungrouped`] lists every node that no step takes, [`PlanError::Nothing`] is a network without any; others are faults
 /// of the boundaries.
 pub fn plan(graph: Graph, boundaries: Option<&[Boundary]>) -> Result<Plan, PlanError> {
-    let grouped = group::group(&graph).map_err(PlanError::Ungrouped)?;
+    let ends = boundaries.unwrap_or_default().iter();
+    let kept: Vec<ValueId> = ends.filter_map(|boundary| graph.find(&boundary.tensor)).collect();
+    let grouped = group::group_keeping(&graph, &kept).map_err(PlanError::Ungrouped)?;
     let kernels = kernel::cut(&graph, &grouped, boundaries)?;
     if kernels.is_empty() {
         return Err(PlanError::Nothing);

@@ -1,15 +1,17 @@
 //! A dense layer or a feed-forward block and the layer norm behind its residual become one step, if only that norm reads the sum.
 
-use crate::graph::Graph;
+use crate::graph::{Graph, ValueId};
 use crate::plan::group::Grouped;
 use crate::plan::mix_ffn::only_reader;
 use crate::plan::step::{Dense, FIXED, Kind, Norm, Step};
 
-/// Joins every such pair.
-pub fn join(graph: &Graph, mut grouped: Grouped) -> Grouped {
+/// Joins every such pair, unless a kernel ends between them.
+pub fn join(graph: &Graph, mut grouped: Grouped, kept: &[ValueId]) -> Grouped {
+    let kept: Vec<ValueId> = kept.iter().filter_map(|id| grouped.views.get(id)).map(|view| view.root).collect();
     let mut i = 0;
     while i < grouped.steps.len() {
-        if let Some(norm) = norm_behind(graph, &grouped, i) {
+        let norm = norm_behind(graph, &grouped, i).filter(|_| !kept.contains(&grouped.steps[i].writes));
+        if let Some(norm) = norm {
             let step = grouped.steps[i].clone();
             let behind = &mut grouped.steps[norm];
             behind.nodes.extend(&step.nodes);
