@@ -178,8 +178,9 @@ fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Varia
     let (name, words, generics, epsilons) = match norm.before.as_deref() {
         None => {
             let found = layer_norm(&gamma, &beta, epsilon, x.q.scale, (q.scale, q.zero));
-            let [g, e, a] = found.formats.map(|bits| bits as usize);
-            ("layer_norm", found.words, vec![c, h, w, 2 * c, g, e, a], vec![fixed(found.epsilon, e as u32)?])
+            let formats = found.formats.map(|bits| bits as usize);
+            let epsilons = vec![fixed(found.epsilon, found.formats[1])?];
+            ("layer_norm", found.words, [&[c, h, w, 2 * c], formats.as_slice()].concat(), epsilons)
         }
         Some(Norm { before: Some(_), .. }) => {
             return Err(
