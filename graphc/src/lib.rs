@@ -22,6 +22,8 @@ pub mod attention;
 
 pub mod plan;
 
+pub mod stub;
+
 pub mod emit;
 
 pub mod compose;

@@ -41,10 +41,11 @@ fn the_simulator_gives_the_labels_of_onnx_runtime() {
 fn what_cannot_be_shown_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out").to_str().unwrap().to_owned();
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 5] = [
         (&["--frame", "4", "--out", &out], "frame 4 is not there: expected 0 to 3"),
         (&["--frame", "nowhere.png", "--out", &out], "picture `nowhere.png`"),
         (&["--out", "/dev/null/out"], "cannot make `/dev/null/out`"),
+        (&["--attention-stubs", "nowhere.rs", "--out", &out], "attention stub `nowhere.rs`: "),
         (&["--models", &out, "--out", &out], "scene01.png"),
     ];
     for (arguments, says) in cases {

@@ -36,7 +36,7 @@ fn an_encoder_block_calls_the_library() {
     assert_eq!(names, ["attention.rs", "ffn.rs", "labels.rs"]);
     let calls = |file: &str, call: &str| emitted.sources[file].matches(call).count();
     assert_eq!(calls("attention.rs", "conv_space_to_depth::<3, 16, 16, 32, 4, 8, 4, 2, 2, 48, 192>("), 1);
-    assert_eq!(calls("attention.rs", "attention_head::<32, 32, 8, 25, 23>("), 2, "a call for each head");
+    assert_eq!(calls("attention.rs", "attention_head::<32, 32, 32, 8, 1, 32, 25, 23>("), 2, "a call for each head");
     assert_eq!(calls("attention.rs", "dense_bias::<32, 16, 16, 1, 32>("), 3, "queries, keys and values");
     assert_eq!(calls("attention.rs", "dense_bias_residual::<"), 1);
     assert_eq!(calls("ffn.rs", "mix_ffn::<16, 64, 4, 8, 1, 16, 64>("), 1);

@@ -27,7 +27,7 @@ pub use encode::{DecodeError, VERSION, decode, encode};
 pub use expand::{expand, expand_mod};
 pub use parse::file::{File, FileBlock};
 pub use parse::{MAX_DEPTH, MAX_HEIGHT};
-pub use print::{print, print_expr, print_ty};
+pub use print::{print, print_expr, print_ty, print_ty_line};
 pub use source::{Pos, Source, Span};
 pub use subset::{ALLOWED, Allowed, Refused, RefusedInfo, subset_page};
 

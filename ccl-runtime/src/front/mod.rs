@@ -4,6 +4,7 @@
 //! - [`program`] has blocks with their names, types and constants, and what their paths mean;
 //! - `value` is what names stand for, `cx` the state, `stmt`, `expr`, `call`, `builtin` walk the tree, `control` is loops, branches,
 //!   masks, `jump` leaves them early;
+//! - [`stub`] says which slot a function fills, and compares the signatures;
 //! - `scalar` keeps sums of loop variables, `pe`, `wide`, `round` are arithmetic of PEs, `neighbour` shifts and reductions;
 //! - `lrm`, `acc`, `stream` are local memory, accumulators, broadcasts; `tile`, `geometry`, `transfer`, `landing` walks and flows.
 //!
@@ -33,6 +34,7 @@ mod round;
 mod scalar;
 mod stmt;
 mod stream;
+pub mod stub;
 mod tile;
 mod transfer;
 mod value;

@@ -233,7 +233,8 @@ impl Program {
         Ok(!calls.is_empty())
     }
 
-    /// As [`fill`](Self::fill), by a function that was read at run time, whose `#[stub(path)]` names the slot.
+    /// As [`fill`](Self::fill), by a function that was read at run time, whose `#[stub(path)]` names the slot. The slot's name if nothing
+    /// calls it.
     ///
     /// # Errors
     /// A function that names no slot, or has another signature than the slot.
@@ -242,18 +243,24 @@ impl Program {
         kernel: &str,
         (unit, stub): (&interp::Unit, &str),
         linker: &dyn interp::Linker,
-    ) -> Result<bool, FrontError> {
-        let slot =
-            stub_of(unit, stub).ok_or_else(|| FrontError::new(format!("`{stub}` says of no slot that it fills it")))?;
+    ) -> Result<Option<String>, FrontError> {
+        let slot = &super::stub::path_of(unit, stub)?.last().name.name;
         let calls = self.calls_of(kernel, slot);
         let added = self.add_units(unit, linker);
         for (_, (of, name)) in &calls {
             if let (Some(slot), Some(stub)) = (self.units[*of].function(name), self.units[added].function(stub)) {
-                keeps(slot, stub).map_err(|error| error.at(&self.units[added].module.file, stub.name.name.span))?;
+                super::stub::keeps(slot, stub, &self.units[added].module.file)?;
             }
         }
         self.redirect(&calls, added, stub);
-        Ok(!calls.is_empty())
+        Ok(calls.is_empty().then(|| slot.clone()))
+    }
+
+    /// Names of the functions of other blocks that a kernel and what it calls call.
+    pub(crate) fn calls(&self, kernel: &str) -> Vec<String> {
+        let calls = self.reached(kernel).1;
+        let names = calls.iter().filter_map(|call| Some(self.links.get(call)?.1.clone()));
+        names.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
     }
 
     /// The paths by which a kernel and what it calls reach a function of that name.
@@ -307,41 +314,4 @@ impl Program {
             error
         })
     }
-}
-
-/// The slot that a function fills, by the last name of its path.
-fn stub_of<'u>(unit: &'u interp::Unit, stub: &str) -> Option<&'u str> {
-    let (item, _) = unit.module().fns().find(|(_, f)| f.name.name.name == stub)?;
-    item.attrs.iter().find_map(|attr| match &attr.kind {
-        AttrKind::Stub(path) => Some(path.last().name.name.as_str()),
-        _ => None,
-    })
-}
-
-/// Compares signatures as the build compares those of a crate; parameters may have other names.
-fn keeps(slot: &Fn, stub: &Fn) -> Result<(), FrontError> {
-    let name = &stub.name.name.name;
-    let differs = |what: String| {
-        let mut error =
-            FrontError::new(format!("stub `{name}`: {what} is not that of the slot `{}`", slot.name.name.name));
-        error.help = Some("take over the signature of the slot".into());
-        Err(error)
-    };
-    if slot.generics.len() != stub.generics.len() {
-        return differs("the number of const parameters".into());
-    }
-    for (of, own) in slot.generics.iter().zip(&stub.generics) {
-        if of.name.name.name != own.name.name.name || of.ty != own.ty {
-            return differs(format!("const parameter `{}`", own.name.name.name));
-        }
-    }
-    if slot.params.len() != stub.params.len() {
-        return differs("the number of parameters".into());
-    }
-    for (of, own) in slot.params.iter().zip(&stub.params) {
-        if of.ty != own.ty {
-            return differs(format!("the type of parameter `{}`", own.name.name.name));
-        }
-    }
-    if slot.ret == stub.ret { Ok(()) } else { differs("the result".into()) }
 }

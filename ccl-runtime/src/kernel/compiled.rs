@@ -26,12 +26,21 @@ pub enum InstanceError {
     Load(#[from] LoadError),
     #[error("there is no {what} `{name}`")]
     Missing { what: &'static str, name: String },
+    #[error("there is no function `{name}`\nhelp: functions with `#[stub(path)]` are {}", listed(.stubs))]
+    NoStub { name: String, stubs: Vec<String> },
+    #[error("there is no slot `{name}` in `{kernel}`\nhelp: of other blocks it calls {}", listed(.calls))]
+    NoSlot { name: String, kernel: String, calls: Vec<String> },
     #[error("instance `{name}` names the machine `{target}`, which is not known")]
     Target { name: String, target: String },
     #[error("the simulator: {0}")]
     Simulator(#[from] sim::SimError),
     #[error("the program stopped: {0}")]
     Trap(String),
+}
+
+/// Names in backticks, for an error.
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { format!("`{}`", names.join("`, `")) }
 }
 
 /// A kernel with its const arguments on a machine.
@@ -123,7 +132,7 @@ impl Instance {
     pub fn fill<Slot: Linked, Stub: Fills<Slot>>(mut self) -> Result<Self, InstanceError> {
         let slot = (Slot::source().module_path(), Slot::SIGNATURE.name);
         let filled = self.program.fill(&self.function, slot, (Stub::source(), Stub::SIGNATURE.name))?;
-        if filled { Ok(self) } else { Err(self.no_slot(slot.1)) }
+        if filled { Ok(self) } else { Err(self.no_slot(slot.1.to_owned())) }
     }
 
     /// Fills the slot that `#[stub(path)]` of a function of a library names by that function.
@@ -131,14 +140,19 @@ impl Instance {
     /// # Errors
     /// If there is no such function, it names no slot, its signature is not the slot's, or the kernel has no such slot.
     pub fn fill_from(mut self, library: &Library, stub: &str) -> Result<Self, InstanceError> {
-        let missing = || InstanceError::Missing { what: "function", name: stub.to_owned() };
+        let missing = || {
+            let stubs = library.units().iter().flat_map(front::stub::stubs).map(|(_, f)| f.name.name.name.clone());
+            InstanceError::NoStub { name: stub.to_owned(), stubs: stubs.collect() }
+        };
         let unit = library.with_function(stub).ok_or_else(missing)?;
-        let filled = self.program.fill_from(&self.function, (unit, stub), library)?;
-        if filled { Ok(self) } else { Err(self.no_slot(stub)) }
+        match self.program.fill_from(&self.function, (unit, stub), library)? {
+            None => Ok(self),
+            Some(slot) => Err(self.no_slot(slot)),
+        }
     }
 
-    fn no_slot(&self, name: &str) -> InstanceError {
-        InstanceError::Missing { what: "slot", name: format!("{name}` in `{}", self.function) }
+    fn no_slot(&self, name: String) -> InstanceError {
+        InstanceError::NoSlot { name, kernel: self.function.clone(), calls: self.program.calls(&self.function) }
     }
 
     /// The blocks and the const arguments.

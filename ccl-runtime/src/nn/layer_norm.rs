@@ -88,6 +88,45 @@ ccl! {
         }
     }
 
+    /// [`layer_norm`] to fixed point: what the host takes for float.
+    ///
+    /// # Shapes
+    /// As [`layer_norm`].
+    /// # Units
+    /// `y` and beta have `F` fraction bits, gamma has `G`; `epsilon` as in [`layer_norm`].
+    /// # Source
+    /// `NUMERICS.md`, LayerNormalization.
+    #[kernel(reference = crate::nn::reference::layer_norm_fixed::<G, E, A, F>)]
+    pub fn layer_norm_fixed<
+        const C: usize,
+        const H: usize,
+        const W: usize,
+        const PARAMETERS: usize,
+        const G: usize,
+        const E: usize,
+        const A: usize,
+        const N: usize,
+        const F: usize,
+    >(
+        x: &Ocm<i8, Packed<C, H, W>>,
+        parameters: &Ocm<i32, Vector<PARAMETERS>>,
+        y: &mut Ocm<i32, Planar<C, H, W>>,
+        epsilon: Fx<E>,
+    ) {
+        assert!(PARAMETERS == 2 * C, "a gamma and a beta for each channel");
+        assert!(A == 0 || E == 0, "bits are dropped or added");
+        for t in x.tiles().pipelined(2) {
+            let a = t.fetch::<Lrm<i8, C>>().wait();
+            let (inverse, offset) = statistics::<C, E, A, N>(&a, epsilon);
+            let mut stream = broadcast(parameters);
+            for c in 0..C {
+                let normal = fx_mul::<N>(fx_raw::<0>(a[c].widen::<i32>()), inverse) - offset;
+                let scaled = fx_mul::<F>(normal, fx_raw::<G>(stream.next::<i32>()));
+                y.at(t).channels(c).store((scaled + fx_raw::<F>(stream.next::<i32>())).raw());
+            }
+        }
+    }
+
     /// Layer norm of a layer norm, without a quantisation between them: of the embedded patches, then of the first block.
     ///
     /// The first norm stays in local memory, in units of its root mean square: `F` fraction bits, of which its sum over channels

@@ -32,6 +32,21 @@ ccl! {
         }
     }
 
+    /// [`to_planar`] into planes with more rows, which become 0.
+    ///
+    /// # Shapes
+    /// `x: [C, H, W]`, `y: [C, HO, W]`; both take the same number of tiles.
+    #[kernel(reference = crate::nn::reference::to_planar_with_rows)]
+    pub fn to_planar_with_rows<const C: usize, const H: usize, const W: usize, const HO: usize>(
+        x: &Ocm<i8, Packed<C, H, W>>,
+        y: &mut Ocm<i8, Planar<C, HO, W>>,
+    ) {
+        assert!(H <= HO && div_ceil(H, ROWS) == div_ceil(HO, ROWS), "what lies outside of `x` comes as zeros");
+        for t in x.tiles().chunks::<4>().pipelined(2) {
+            y.at(t).store(t.fetch::<Lrm<i8, 4>>().wait());
+        }
+    }
+
     /// Puts a tensor into a larger one, from a channel, row and column on: one input of a concatenation.
     ///
     /// # Shapes

@@ -24,18 +24,18 @@ ccl! {
         fx_raw::<R>(quotient + (quotient >> 23) + 1)
     }
 
-    /// Softmax of `K` int8 scores in every PE; the exponential is a table, which is exact.
+    /// Softmax of `K` int8 scores in every PE; the exponential is a table, which is exact. Of `out` the first `K` are written.
     ///
     /// # Units
     /// Entry `d mod 256` of `table` is `exp(-d * s_x)` for `d` steps below the greatest score, `P` fraction bits;
     /// `steps` is `1 / s_y`, at most `2^(30 - R)`.
     #[inline]
-    pub fn softmax_by_table<const K: usize, const P: usize, const R: usize>(
+    pub fn softmax_by_table<const K: usize, const KP: usize, const P: usize, const R: usize>(
         scores: &Lrm<i8, K>,
         table: &Lrm<i32, 256>,
         steps: Fx<R>,
         zero_point: i32,
-        out: &mut Lrm<i8, K>,
+        out: &mut Lrm<i8, KP>,
     ) {
         let mut top = scores[0];
         for k in 1..K {

@@ -110,7 +110,7 @@ fn dense_layers_with_biases() {
 #[test]
 fn attention_heads() {
     for (queries, keys, most) in [(8192, 128, 24_200), (360, 368, 9_450)] {
-        let case = case("attention", "attention_head", &[queries, keys, 32, 20, 20], &QC_U);
+        let case = case("attention", "attention_head", &[queries, keys, keys, 32, 32, 32, 20, 20], &QC_U);
         let table = ccl_runtime::nn::tables::exponentials(0.05, 20);
         let table = HostTensor::from_fn(ElemType::I32, &[256], |i| i64::from(table[i]));
         let arguments = arguments(case.params(), 3)

@@ -34,9 +34,9 @@ ccl! {
     #[instance(target = QC_N)]
     const VALUES_N: Kernel = matmul::<70, 16, 9, 4, 4>;
     #[instance(target = QC_U)]
-    const HEAD_U: Kernel = attention_head::<1100, 128, 32, 22, 22>;
+    const HEAD_U: Kernel = attention_head::<1100, 128, 128, 32, 32, 32, 22, 22>;
     #[instance(target = QC_N)]
-    const HEAD_N: Kernel = attention_head::<70, 16, 8, 22, 22>;
+    const HEAD_N: Kernel = attention_head::<70, 16, 16, 8, 8, 8, 22, 22>;
 }
 
 /// A scale of a network: the products of no short decimal fraction are so near to a half that float32 rounds them to it.

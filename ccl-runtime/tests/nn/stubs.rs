@@ -99,7 +99,8 @@ fn a_stub_of_the_crate_fills_the_slot_of_a_kernel_of_the_library() {
     assert!((0..plain.len()).any(|i| plain.get(i) < 0));
     let refused = Instance::of_kernel(&HEAD).expect("an instance").fill::<slots::post_projection, keep_positive>();
     let refused = refused.expect_err("the slot is another").to_string();
-    assert_eq!(refused, "there is no slot `post_projection` in `attention_by_slot`");
+    let calls = "help: of other blocks it calls `whole_head`";
+    assert_eq!(refused, format!("there is no slot `post_projection` in `attention_by_slot`\n{calls}"));
 }
 
 #[test]
@@ -154,9 +155,12 @@ fn a_stub_of_a_file_fills_the_slot_if_it_keeps_the_signature() {
     assert!((0..y.len()).all(|i| y.get(i) == (-x.get(i)).min(127)));
     let refusal = |stub: &str| instance().fill_from(&library, stub).expect_err("it cannot").to_string();
     let drifted = refusal("drifted");
-    assert!(drifted.starts_with("stubs.rs:15:8: stub `drifted`: the type of parameter `row` is not that"), "{drifted}");
+    let field = "parameter `row` is `&mut Lrm<i16, D>`, that of the slot `post_projection` is `&mut Lrm<i8, D>`";
+    assert!(drifted.starts_with(&format!("stubs.rs:16:9: stub `drifted`: {field}\nhelp: ")), "{drifted}");
+    assert!(drifted.contains("    projected: &mut Lrm<i8, D>,\n"), "the slot's signature is shown: {drifted}");
     assert!(refusal("no_stub").contains("says of no slot that it fills it"));
-    assert_eq!(refusal("nothing"), "there is no function `nothing`");
+    let known = "help: functions with `#[stub(path)]` are `negated`, `drifted`";
+    assert_eq!(refusal("nothing"), format!("there is no function `nothing`\n{known}"));
 }
 
 /// What the arithmetic of a head costs is what it costs beyond moving its data.

@@ -6,16 +6,20 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use graphc::edits::Edits;
+use graphc::emit::folder::{self, Contents};
+use graphc::emit::golden::{self, Golden};
+use graphc::emit::manifest::Manifest;
 use graphc::emit::package::Runtime;
-use graphc::emit::{Emission, Emitted, emit, package};
+use graphc::emit::{Emission, Emitted, emit_with, package};
 use graphc::graph::{Graph, Tensor};
 use graphc::plan::kernel;
 use graphc::quantize::{Samples, Synthetic};
+use graphc::stub::AttentionStub;
 use graphc::{plan, rewrite};
 use iss::target::Target;
 
-use crate::cli::folder::{self, Contents};
 use crate::cli::ranges::OfFloat;
+use crate::cli::run::Entrances;
 use crate::cli::{Exit, Source, complain, input, named, say};
 
 /// Compiles a quantised model to a folder of kernels, their constants and a manifest.
@@ -32,9 +36,14 @@ pub struct Compile {
     /// The machine: a product, and what differs from it
     #[arg(long, default_value = "QC-U")]
     target: Target,
+    #[command(flatten)]
+    entrances: Entrances,
     /// A folder of hand edits, as `graphc fork` makes them: they take the places of generated kernels
     #[arg(long, value_name = "DIR")]
     kernels: Option<PathBuf>,
+    /// A Rust file with a `ccl!` function that takes over a step of each attention: `#[stub(path)]` above it says which
+    #[arg(long, value_name = "FILE")]
+    attention_stubs: Option<PathBuf>,
     /// Name of the package; that of the folder if it is not given
     #[arg(long, value_parser = package_name)]
     name: Option<String>,
@@ -55,7 +64,9 @@ impl Compile {
         let graph = self.of_float.graph(&self.source, |graph| self.calibration(graph))?;
         let (graph, _) = rewrite::all(&graph)?;
         let plan = plan::plan(graph, cut.as_deref())?;
-        let mut emitted = match emit(&plan, &Emission { target: self.target.clone() }) {
+        let composition = self.entrances.composition()?;
+        let stub = self.attention_stubs.as_deref().map(AttentionStub::read).transpose()?;
+        let mut emitted = match emit_with(&plan, &Emission { target: self.target.clone() }, stub.as_ref()) {
             Ok(emitted) => emitted,
             Err(errors) => {
                 for error in errors {
@@ -74,25 +85,23 @@ impl Compile {
             }
         }
         let contents = Contents {
-            plan: &plan,
             target: &self.target,
+            composition: &composition,
             name: self.name.clone().unwrap_or_else(|| folder::name_of(&self.out)),
             runtime: self.runtime.clone().unwrap_or_else(|| folder::runtime(&self.out)),
-            inputs: self.golden_inputs(&plan)?,
+            golden: self.golden(&plan, &emitted.manifest)?,
         };
-        let files = folder::files(&contents, &emitted)?;
-        write(&self.out, &files, &emitted).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
+        let files = folder::files(contents, &mut emitted)?;
+        write(&self.out, &files).with_context(|| format!("cannot write to `{}`", self.out.display()))?;
         report(&emitted)?;
         Ok(Exit::Done)
     }
 }
 
 impl Compile {
-    fn golden_inputs(&self, plan: &plan::Plan) -> anyhow::Result<HashMap<String, Tensor>> {
-        if self.inputs.is_empty() {
-            return Ok(graphc::emit::golden::sample(plan, 1));
-        }
-        self.tensors(&plan.graph)
+    fn golden(&self, plan: &plan::Plan, manifest: &Manifest) -> anyhow::Result<Golden> {
+        let inputs = if self.inputs.is_empty() { golden::sample(plan, 1) } else { self.tensors(&plan.graph)? };
+        Golden::of(plan, manifest, &inputs).context("golden tensors")
     }
 
     /// What ranges are taken from: the given inputs, or one drawn from a seed.
@@ -133,13 +142,13 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<kernel::Boundary>> {
 
 /// All files are written beside their places and then renamed, so that none is ever half there. Kernels of an earlier run that
 /// are none of this one's are removed; files that its manifest does not name are the user's.
-fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>, emitted: &Emitted) -> anyhow::Result<()> {
+fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()> {
     let beside = |path: &Path| {
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
         PathBuf::from(name)
     };
-    let stale = stale(folder, emitted);
+    let stale = stale(folder, files);
     let paths: Vec<(PathBuf, &[u8])> =
         files.iter().map(|(name, bytes)| (folder.join(name), bytes.as_slice())).collect();
     let written = paths.iter().try_for_each(|(path, bytes)| {
@@ -159,21 +168,29 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>, emitted: &Emitted) ->
     Ok(())
 }
 
-/// Kernels that the folder's manifest names and this run does not write, and their snapshots. A manifest that cannot be read names none.
-fn stale(folder: &Path, emitted: &Emitted) -> Vec<PathBuf> {
+/// Kernels, stub and entry points that the folder's manifest names and this run does not write, and the snapshots of the kernels. A manifest
+/// that cannot be read names none.
+fn stale(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Vec<PathBuf> {
     let text = std::fs::read(folder.join("manifest.json")).unwrap_or_default();
     let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    let named = manifest["kernels"].as_array().into_iter().flatten().filter_map(|kernel| kernel["file"].as_str());
-    // A manifest is a file like others: what it names must be a plain name of a kernel, not a way out of the folder.
-    let is_kernel =
-        |name: &&str| name.ends_with(".rs") && Path::new(name).components().count() == 1 && !name.contains("..");
-    let left = named.filter(is_kernel).filter(|name| !emitted.sources.contains_key(*name));
-    let paths = left.flat_map(|file| {
+    let named = |what: &str| -> Vec<String> {
+        let parts = manifest[what].as_array().into_iter().flatten().chain([&manifest[what]]);
+        let all = parts.filter_map(|part| part["file"].as_str());
+        all.filter(|file| is_plain(file)).map(str::to_owned).collect()
+    };
+    let mut paths: Vec<String> = named("entries").iter().map(|file| format!("entries/{file}")).collect();
+    for file in named("kernels").into_iter().chain(named("stub")) {
         let name = file.trim_end_matches(".rs");
-        let snapshots = ["cost", "signature", "source"].map(|what| package::snapshot_path(&format!("{name}_{what}")));
-        std::iter::once(format!("kernels/{file}")).chain(snapshots)
-    });
-    paths.map(|path| folder.join(path)).filter(|path| path.is_file()).collect()
+        paths.extend(["cost", "signature", "source"].map(|what| package::snapshot_path(&format!("{name}_{what}"))));
+        paths.push(format!("kernels/{file}"));
+    }
+    paths.retain(|path| !files.contains_key(path));
+    paths.iter().map(|path| folder.join(path)).filter(|path| path.is_file()).collect()
+}
+
+/// A manifest is a file like others: what it names must be a file of Rust in its folder, not a way out.
+fn is_plain(file: &str) -> bool {
+    file.ends_with(".rs") && Path::new(file).components().count() == 1 && !file.contains("..")
 }
 
 fn report(emitted: &Emitted) -> anyhow::Result<()> {

@@ -9,12 +9,13 @@ use clap::{Args, Subcommand};
 use graphc::compose::{Composition, Entries};
 use graphc::demo::segformer::{self, DEFAULT_FRAME, Models, N_FRAMES, References, VARIANTS, Variant};
 use graphc::demo::{DemoReport, VariantReport};
-use graphc::emit::{Emission, emit};
+use graphc::emit::{Emission, emit_with};
 use graphc::import::{self, Options};
 use graphc::onnx::Model;
 use graphc::picture::{Frame, LabelMap, overlay, to_png};
 use graphc::report::{self, Page, timeline};
 use graphc::run::program::Program;
+use graphc::stub::AttentionStub;
 use graphc::{npy, plan, rewrite};
 use iss::profile::TextOptions;
 use iss::sim;
@@ -51,6 +52,9 @@ struct Segformer {
     /// The machine: a product, and what differs from it
     #[arg(long, default_value = "QC-U:ocm=16MB")]
     target: Target,
+    /// A Rust file with a `ccl!` function that takes over a step of each attention: `#[stub(path)]` above it says which
+    #[arg(long, value_name = "FILE")]
+    attention_stubs: Option<PathBuf>,
     /// The folder for pictures and the report
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
@@ -92,13 +96,14 @@ impl Segformer {
     fn run(self) -> anyhow::Result<Exit> {
         let models = self.models.as_deref().map_or_else(Models::of_project, Models::at);
         let frames = self.shown(&models)?;
+        let stub = self.attention_stubs.as_deref().map(AttentionStub::read).transpose()?;
         // What cannot be written is found before the work, not behind it.
         std::fs::create_dir_all(&self.out).with_context(|| format!("cannot make `{}`", self.out.display()))?;
         let mut found = DemoReport::default();
         let mut page = Page::new("SegFormer-B0 on the simulated array processor");
         let wanted = |variant: &&Variant| self.variants.is_empty() || self.variants.iter().any(|n| n == variant.name);
         for variant in VARIANTS.iter().filter(wanted) {
-            let network = Network::compile(&models, variant, &self.target)?;
+            let network = Network::compile(&models, variant, &self.target, stub.as_ref())?;
             for shown in &frames {
                 let references = shown.supplied.map(|n| models.references(variant, n)).transpose()?;
                 found.variants.push(self.simulate(&network, shown, references.as_ref(), &mut page)?);
@@ -180,7 +185,12 @@ fn supplied(models: &Models, number: usize) -> anyhow::Result<Shown> {
 }
 
 impl Network {
-    fn compile(models: &Models, variant: &'static Variant, target: &Target) -> anyhow::Result<Self> {
+    fn compile(
+        models: &Models,
+        variant: &'static Variant,
+        target: &Target,
+        stub: Option<&AttentionStub>,
+    ) -> anyhow::Result<Self> {
         let (start, path) = (Instant::now(), models.network(variant));
         let graph = import::import(&Model::read(&path)?, &Options::default()).into_graph();
         let graph = graph.with_context(|| format!("`{}` is not accepted", path.display()))?;
@@ -189,7 +199,7 @@ impl Network {
         let extents = input::extents(&graph, &input)?;
         let (graph, _) = rewrite::all(&graph)?;
         let plan = plan::plan(graph, Some(&segformer::boundaries()?))?;
-        let emitted = match emit(&plan, &Emission { target: target.clone() }) {
+        let emitted = match emit_with(&plan, &Emission { target: target.clone() }, stub) {
             Ok(emitted) => emitted,
             Err(errors) => {
                 let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();

@@ -1,12 +1,12 @@
 //! `graphc fork`, `edits`, `rebase`: kernels by hand in the places of generated ones.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use comfy_table::{LineStyle, Table, TableStyle};
-use graphc::edits::{self, Edit, EditError, Edits, State};
-use serde_json::Value;
+use graphc::edits::{self, Edit, Edits, Effect, Generated, State};
+use iss::profile::figure::grouped;
 
 use crate::cli::{Exit, complain, say};
 
@@ -61,8 +61,10 @@ impl Fork {
 impl List {
     pub fn run(self) -> anyhow::Result<Exit> {
         let (mut states, mut exit) = (Vec::new(), Exit::Done);
-        for edit in Edits::open(&self.folders.kernels)?.all() {
-            match self.state(edit) {
+        let edits = Edits::open(&self.folders.kernels)?;
+        let generated = Generated::open(&self.folders.of)?;
+        for edit in edits.all() {
+            match state(&generated, edit) {
                 Ok(state) => {
                     exit = if state.drift.is_some() { Exit::Refused } else { exit };
                     states.push(state);
@@ -80,10 +82,15 @@ impl List {
         }
         Ok(exit)
     }
+}
 
-    fn state(&self, edit: &Edit) -> anyhow::Result<State> {
-        Ok(edit.state(&self.folders.generated(&edit.kernel)?)?)
+/// What an edit is, and what it does unless its signature has drifted.
+fn state(generated: &Generated, edit: &Edit) -> anyhow::Result<State> {
+    let mut state = edit.state(generated.text(&edit.kernel)?)?;
+    if state.drift.is_none() {
+        state.effect = Some(generated.effect(edit)?);
     }
+    Ok(state)
 }
 
 impl Rebase {
@@ -119,22 +126,19 @@ impl Rebase {
 impl Folders {
     /// The text of a generated kernel.
     fn generated(&self, kernel: &str) -> anyhow::Result<String> {
-        let manifest = self.of.join("manifest.json");
-        let text = std::fs::read_to_string(&manifest).with_context(|| {
-            format!("`{}` is no folder of `graphc compile`: `{}`", self.of.display(), manifest.display())
-        })?;
-        let manifest: Value = serde_json::from_str(&text).with_context(|| format!("`{}`", manifest.display()))?;
-        let Some(kernels) = manifest["kernels"].as_array() else { bail!("the manifest lists no kernels") };
-        let field = |kernel: &Value, name: &str| kernel[name].as_str().unwrap_or_default().to_owned();
-        let names: Vec<String> = kernels.iter().map(|kernel| field(kernel, "name")).collect();
-        let Some(found) = kernels.iter().find(|found| field(found, "name") == kernel) else {
-            return Err(EditError::unknown(kernel, names.iter().map(String::as_str)).into());
-        };
-        let name = field(found, "file");
-        let name = Path::new(&name).file_name().context("the manifest names no file")?;
-        let file = self.of.join("kernels").join(name);
-        std::fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))
+        Ok(Generated::open(&self.of)?.text(kernel)?.to_owned())
     }
+}
+
+/// Cycles before and after, and what became of the outputs.
+fn effect(effect: &Effect) -> [String; 2] {
+    let (before, after) = (effect.cycles_before, effect.cycles_after);
+    let percent = 100.0 * (after as f64 - before as f64) / before.max(1) as f64;
+    let results = match effect.changed_bytes {
+        0 => "equal".to_owned(),
+        n => format!("{n} of {} bytes differ", effect.output_bytes),
+    };
+    [format!("{} -> {} ({percent:+.1} %)", grouped(before), grouped(after)), results]
 }
 
 /// The list of edits.
@@ -144,12 +148,21 @@ pub fn text(states: &[State]) -> String {
     }
     let mut table = Table::new();
     let ruled = TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
-    table.load_style(ruled).set_header(["kernel", "lines", "signature", "generated text", "what was changed"]);
+    table.load_style(ruled).set_header([
+        "kernel",
+        "lines",
+        "cycles",
+        "results",
+        "signature",
+        "generated text",
+        "what was changed",
+    ]);
     for state in states {
         let lines = format!("+{} -{}", state.added, state.removed);
         let signature = state.drift.as_deref().unwrap_or("as generated");
         let base = if state.base_moved.is_some() { "has changed: rebase" } else { "as forked" };
-        table.add_row([state.kernel.as_str(), &lines, signature, base, &state.says.join("; ")]);
+        let [cycles, results] = state.effect.as_ref().map_or(["-", "-"].map(str::to_owned), effect);
+        table.add_row([state.kernel.as_str(), &lines, &cycles, &results, signature, base, &state.says.join("; ")]);
     }
     let mut out = table.trim_fmt() + "\n";
     for state in states {

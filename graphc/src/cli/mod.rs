@@ -6,7 +6,6 @@ mod cut;
 mod demo;
 mod edits;
 mod files;
-mod folder;
 mod golden;
 mod input;
 mod kernels;

@@ -8,10 +8,11 @@ use anyhow::Context;
 use clap::Args;
 use graphc::compose::{Composition, Entries};
 use graphc::edits::Edits;
-use graphc::emit::{Emission, Emitted, emit};
+use graphc::emit::{Emission, Emitted, emit_with};
 use graphc::graph::{Graph, Tensor};
 use graphc::plan::{self, Plan};
 use graphc::run::program::{EditsByKernel, Program};
+use graphc::stub::AttentionStub;
 use graphc::{npy, rewrite};
 use iss::sim::Options;
 use iss::target::Target;
@@ -50,15 +51,25 @@ pub struct Build {
     /// Where kernels end: lines of a kernel's name and its last tensor
     #[arg(long, value_name = "FILE")]
     boundaries: Option<PathBuf>,
+    #[command(flatten)]
+    entrances: Entrances,
+    /// Folder of kernels by hand, which replace generated ones of the same names
+    #[arg(long, value_name = "DIR")]
+    kernels: Option<PathBuf>,
+    /// A Rust file with a `ccl!` function that takes over a step of each attention: `#[stub(path)]` above it says which
+    #[arg(long, value_name = "FILE")]
+    attention_stubs: Option<PathBuf>,
+}
+
+/// How kernels are composed.
+#[derive(Debug, Args)]
+pub struct Entrances {
     /// Entry points: 1, a number, or a file with lines of an entry point's name and its kernels
     #[arg(long, value_name = "N|FILE", default_value = "1")]
     entries: String,
     /// Bring each kernel's constants right before it, not under the arithmetic of the kernel before
     #[arg(long)]
     no_prefetch: bool,
-    /// Folder of kernels by hand, which replace generated ones of the same names
-    #[arg(long, value_name = "DIR")]
-    kernels: Option<PathBuf>,
 }
 
 impl Run {
@@ -98,12 +109,13 @@ impl Build {
         let cut = self.boundaries.as_deref().map(compile::read).transpose()?;
         let plan = plan::plan(graph, cut.as_deref())?;
         let Some((emitted, edits)) = self.emitted(&plan)? else { return Ok(None) };
-        let program = Program::compile(plan, emitted, &self.composition()?, &self.target)?;
+        let program = Program::compile(plan, emitted, &self.entrances.composition()?, &self.target)?;
         Ok(Some(program.with_edits(edits)))
     }
 
     fn emitted(&self, plan: &Plan) -> anyhow::Result<Option<(Emitted, EditsByKernel)>> {
-        let mut emitted = match emit(plan, &Emission { target: self.target.clone() }) {
+        let stub = self.attention_stubs.as_deref().map(AttentionStub::read).transpose()?;
+        let mut emitted = match emit_with(plan, &Emission { target: self.target.clone() }, stub.as_ref()) {
             Ok(emitted) => emitted,
             Err(errors) => {
                 errors.iter().for_each(|error| complain(&format!("error: {error}")));
@@ -125,7 +137,9 @@ impl Build {
         }
         Ok(Some((emitted, edits)))
     }
+}
 
+impl Entrances {
     /// Entry points and prefetches.
     pub fn composition(&self) -> anyhow::Result<Composition> {
         let entries = match self.entries.parse::<Entries>() {

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use crate::emit::manifest::Manifest;
 
-/// Name of the only entry point.
-const FRAME: &str = "frame";
+/// Name of the only entry point; several have numbers behind it.
+pub(crate) const FRAME: &str = "frame";
 
 /// Entry points of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +100,9 @@ fn checked(groups: &[(String, Vec<String>)], manifest: &Manifest) -> Result<Vec<
         }
         if names.contains(&entry.as_str()) {
             return Err(fault("is the name of a kernel"));
+        }
+        if manifest.stub.as_ref().is_some_and(|stub| stub.file == format!("{entry}.rs")) {
+            return Err(fault("is the name of the attention stub's file"));
         }
         let first = at;
         for found in kernels {

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use crate::emit::manifest::{Boundary, Entry, Kernel, Manifest};
 use crate::plan::names;
 
+pub(crate) use entries::FRAME;
 pub use entries::{Entries, EntriesError};
 pub use slots::{Slot, Tenant};
 

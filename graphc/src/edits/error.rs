@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::EffectError;
+
 /// Why an edit is not taken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -60,6 +62,22 @@ pub enum EditError {
         kernel: String,
         /// The edit.
         file: PathBuf,
+    },
+    /// A folder that `graphc compile` has not made.
+    #[error("`{file}` is no manifest of `graphc compile`: {reason}")]
+    NoManifest {
+        /// Where it should be.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An edit, or what it replaces, does not run.
+    #[error("kernel `{kernel}`: cycles are not measured: {source}")]
+    Effect {
+        /// The kernel.
+        kernel: String,
+        /// Why.
+        source: Box<EffectError>,
     },
     /// A file cannot be read or written.
     #[error("`{file}`: {source}")]

@@ -4,6 +4,7 @@
 //! differs from the base is reported with the difference, and [`Edit::rebase`] merges it in. What must not differ is the
 //! signature, since other kernels and the constants are laid out for it.
 
+mod effect;
 mod error;
 mod folder;
 mod signature;
@@ -11,7 +12,9 @@ mod signature;
 use std::collections::BTreeMap;
 
 use crate::emit::Emitted;
+use crate::emit::manifest::Manifest;
 
+pub use effect::{Effect, EffectError, Generated};
 pub use error::EditError;
 pub use folder::{Edits, fork, replace};
 pub use signature::Signature;
@@ -42,6 +45,8 @@ pub struct State {
     pub base_moved: Option<String>,
     /// The first field of the signature that is not the generated one's, with both.
     pub drift: Option<String>,
+    /// What it does to the kernel's cycles and outputs, where that was measured.
+    pub effect: Option<Effect>,
 }
 
 /// A merge that people must finish.
@@ -75,6 +80,7 @@ impl Edit {
             says: own.says.clone(),
             base_moved: (self.base != generated).then(moved),
             drift: own.drift(&of),
+            effect: None,
         })
     }
 
@@ -84,6 +90,22 @@ impl Edit {
     /// Where both have changed the same lines.
     pub fn rebase(&self, generated: &str) -> Result<String, Conflict> {
         diffy::merge(&self.base, &self.text, generated).map_err(|text| Conflict { text })
+    }
+}
+
+/// Says which kernels by hand do not call the attention stub that the generated ones do.
+fn leave_stub(manifest: &mut Manifest, texts: &[(String, String)]) {
+    let Manifest { stub: Some(stub), kernels, notes, .. } = manifest else { return };
+    let call = format!("super::{}::{}", stub.file.trim_end_matches(".rs"), stub.function);
+    for (file, text) in texts {
+        let Some(kernel) = kernels.iter().find(|kernel| kernel.file == *file) else { continue };
+        if stub.kernels.contains(&kernel.name) && !text.contains(&call) {
+            stub.kernels.retain(|name| *name != kernel.name);
+            notes.push(format!(
+                "kernel `{}` is by hand and does not call the attention stub `{}`",
+                kernel.name, stub.function
+            ));
+        }
     }
 }
 
@@ -113,6 +135,7 @@ impl Edits {
         if !errors.is_empty() {
             return Err(errors);
         }
+        leave_stub(&mut emitted.manifest, &texts);
         emitted.sources.extend(texts);
         Ok(states)
     }

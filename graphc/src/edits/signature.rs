@@ -2,7 +2,7 @@
 
 use ccl_runtime::kernel::signature_text;
 use ccl_syntax::ast::{AttrKind, Fn, ItemKind, Module, Stmt};
-use ccl_syntax::{Diags, print_ty};
+use ccl_syntax::{Diags, print_ty_line};
 
 use super::EditError;
 
@@ -33,8 +33,8 @@ impl Signature {
         }
         let found = file.blocks.iter().find_map(|block| Some((&block.module, function(&block.module, kernel)?)));
         let (module, function) = found.ok_or_else(|| EditError::NoKernel { kernel: kernel.to_owned() })?;
-        let consts = function.generics.iter().map(|p| (p.name.name.name.clone(), one_line(&p.ty))).collect();
-        let params = function.params.iter().map(|p| (p.name.name.name.clone(), one_line(&p.ty))).collect();
+        let consts = function.generics.iter().map(|p| (p.name.name.name.clone(), print_ty_line(&p.ty))).collect();
+        let params = function.params.iter().map(|p| (p.name.name.name.clone(), print_ty_line(&p.ty))).collect();
         Ok(Signature { consts, params, says: says(module) })
     }
 
@@ -64,12 +64,6 @@ impl Signature {
 
 fn pairs(fields: &[(String, String)]) -> Vec<(&str, &str)> {
     fields.iter().map(|(name, ty)| (name.as_str(), ty.as_str())).collect()
-}
-
-/// A type without breaks, as the macro keeps it.
-fn one_line(ty: &ccl_syntax::ast::Ty) -> String {
-    let words = print_ty(ty).split_whitespace().collect::<Vec<_>>().join(" ");
-    words.replace("< ", "<").replace(", >", ">").replace("( ", "(").replace(", )", ")")
 }
 
 fn function<'a>(module: &'a Module, kernel: &str) -> Option<&'a Fn> {

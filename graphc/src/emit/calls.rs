@@ -1,18 +1,20 @@
 //! Steps as calls of the kernel library. What a kernel of the library is called, takes and is told stands here and nowhere else.
 
 use crate::emit::constants::{
-    Constant, exponent_bits, exponentials, fixed, layer_norm, layer_norm_twice, scale, step_bits,
+    Constant, exponent_bits, exponentials, fixed, layer_norm, layer_norm_fixed, layer_norm_twice, scale, step_bits,
 };
 use crate::emit::convolution;
 use crate::emit::decode_head::{self, DecodeHead};
 use crate::emit::dense::{self, dense_parts};
 use crate::emit::read::Reader;
+use crate::emit::stub::{self, Heads, Stub};
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{Binary, Interpolation, QParam};
 use crate::graph::{NodeId, Op};
 use crate::plan::Plan;
 use crate::plan::layout::{Digit, Image, Side};
-use crate::plan::step::{Dense, Kind, Norm, Operand, Order, Step};
+use crate::plan::step::{Dense, FIXED, Kind, Norm, Operand, Order, Step};
+use crate::stub::Slot;
 
 /// The library.
 pub(crate) const NN: &str = "ccl_runtime::nn";
@@ -21,6 +23,7 @@ pub(crate) const NN: &str = "ccl_runtime::nn";
 pub(crate) const FUNCTIONS: &[&str] = &[
     "add",
     "argmax",
+    "attended",
     "attention_head",
     "average_pool",
     "conv_gather",
@@ -38,23 +41,33 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "enlarge_linear",
     "enlarge_nearest",
     "global_average_pool",
+    "head_by_stub",
     "layer_norm",
+    "layer_norm_fixed",
     "layer_norm_twice",
     "max_pool",
     "mix_ffn",
     "mul",
     "permute",
     "pointwise",
+    "post_projection",
     "put",
     "requantise",
     "resize_linear",
     "resize_nearest",
+    "slice",
     "softmax",
     "sub",
+    "taken_by_zero",
     "to_packed",
     "to_planar",
+    "to_planar_with_rows",
     "unary",
+    "whole_head",
 ];
+
+/// Bytes of a beat of a flow.
+const BEAT: usize = 32;
 
 /// What a step cannot be emitted for.
 pub(crate) type Reason<T = ()> = Result<T, String>;
@@ -69,6 +82,8 @@ pub(crate) struct Context<'a> {
     pub array: (usize, usize),
     /// Bytes of local memory.
     pub lrm_bytes: usize,
+    /// What takes a step of each attention over.
+    pub stub: Option<Stub<'a>>,
 }
 
 /// Writes the calls of a step.
@@ -82,7 +97,7 @@ pub(crate) fn step(cx: &Context, text: &mut Text, step: &Step) -> Reason {
         Kind::Conv { node, x } => convolution::write(cx, text, *node, x, &y),
         Kind::Norm { norm, x } => match q {
             Some(q) => write_norm(cx, text, norm, x, &y, q),
-            None => Err("writes float32: quantise the network's output, fixed point is not emitted yet".to_owned()),
+            None => Err("the scale of its result is not known".to_owned()),
         },
         Kind::Softmax { x, .. } => write_softmax(text, x, &y, known()?),
         Kind::Dense(dense) => dense::write(cx, text, dense, &y),
@@ -146,10 +161,36 @@ pub(crate) fn symmetric(q: &[QParam]) -> bool {
 }
 
 impl Context<'_> {
-    /// Channels of so many tokens as an image as wide as the array, or as wide as divides.
+    /// Channels of so many tokens as an image as wide as the array, or as wide as divides. Tokens of one tile lie so that a flow of them takes
+    /// the fewest beats: rows of 24 words are 3, rows of 30 are 4 or 5.
     pub fn folded(&self, channels: usize, tokens: usize) -> [usize; 3] {
-        let width = (1..=self.array.1).rev().find(|&w| tokens.is_multiple_of(w)).unwrap_or(1);
+        let (rows, columns) = self.array;
+        let widths = || (1..=columns).rev().filter(|&w| tokens.is_multiple_of(w));
+        let beats = |w: usize| tokens / w * ((4 * w).div_ceil(BEAT) + usize::from(!(4 * w).is_multiple_of(BEAT)));
+        let one_tile = widths().filter(|w| tokens / w <= rows).min_by_key(|&w| beats(w));
+        let width = one_tile.or_else(|| widths().next()).unwrap_or(1);
         [channels, tokens / width, width]
+    }
+
+    /// Rows and columns of PEs for so many tokens: as [`Self::folded`] if they are one tile; few lie on the first rows of the array.
+    pub fn grid(&self, tokens: usize) -> (usize, usize) {
+        let (rows, columns) = self.array;
+        match self.folded(1, tokens) {
+            [_, height, width] if height <= rows => (height, width),
+            _ => (tokens.div_ceil(columns).clamp(1, rows), columns),
+        }
+    }
+
+    /// Rows and columns of tokens as an image, and its rows with those that fill it up to a multiple of 16; the rows of 0 are in the same tiles.
+    fn planes(&self, tokens: usize) -> Option<[usize; 3]> {
+        let (rows, columns) = self.array;
+        let filled = |width: usize| {
+            let height = tokens / width;
+            let full = (height..height + 16).find(|full| (full * width).is_multiple_of(16))?;
+            (full.div_ceil(rows) == height.div_ceil(rows)).then_some([height, width, full])
+        };
+        let all = (1..=columns).rev().filter(|&w| tokens.is_multiple_of(w)).filter_map(filled);
+        all.min_by_key(|&[height, width, full]| (height.div_ceil(rows), full * width))
     }
 
     /// An operand with four channels a word, which takes a copy where it lies plane by plane.
@@ -171,6 +212,9 @@ fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Varia
     let (c, pixels) = x.view.extents();
     let from = variable(text, x)?.clone();
     let dims @ [_, h, w] = cx.folded(c, pixels);
+    if q == FIXED {
+        return write_norm_fixed(cx, text, norm, x, y);
+    }
     let layout = packed(dims);
     let mut args = vec![from.read(&layout)];
     let (gamma, beta, epsilon) = norm_constants(cx, norm.node, c)?;
@@ -203,6 +247,29 @@ fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Varia
     args.extend([text.constant(&format!("{}_norm", y.name), Constant::words(&words)), y.write(&layout)]);
     args.extend(epsilons);
     text.call(&format!("{NN}::layer_norm::{name}"), &generics, &args);
+    Ok(())
+}
+
+/// A norm whose result is float32 to the host.
+fn write_norm_fixed(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: &Variable) -> Reason {
+    let (c, pixels) = x.view.extents();
+    let dims @ [_, h, w] = cx.folded(c, pixels);
+    if norm.before.is_some() {
+        return Err("is a norm of a norm that writes float32: quantise the network's output".to_owned());
+    }
+    let (gamma, beta, epsilon) = norm_constants(cx, norm.node, c)?;
+    let fraction = FIXED.scale.recip().log2() as u32;
+    let found = layer_norm_fixed(&gamma, &beta, epsilon, x.q.scale, fraction);
+    let found = found.ok_or("its result is too large for the fixed point in which it leaves the device")?;
+    let formats = found.formats.map(|bits| bits as usize);
+    let args = [
+        variable(text, x)?.clone().read(&packed(dims)),
+        text.constant(&format!("{}_norm", y.name), Constant::words(&found.words)),
+        y.write(&format!("Planar<{c}, {h}, {w}>")),
+        fixed(found.epsilon, found.formats[1])?,
+    ];
+    let generics = [&[c, h, w, 2 * c], formats.as_slice()].concat();
+    text.call(&format!("{NN}::layer_norm::layer_norm_fixed"), &generics, &args);
     Ok(())
 }
 
@@ -270,8 +337,11 @@ fn write_attention(
         return Err("its products are not quantised".to_owned());
     };
     let (n, k, d, h) = (found.n_queries, found.n_keys, found.head, parts.heads);
-    if k % 16 != 0 || d % 4 != 0 || found.value != d {
-        return Err(format!("{k} keys of {d} features: the kernel wants multiples of 16 and 4, and values of as many"));
+    if let Some(stub) = cx.stub.filter(|stub| stub.stub.slot == Slot::WholeHead) {
+        return write_heads(cx, text, &stub, found, parts, y);
+    }
+    if k % 4 != 0 || d % 4 != 0 || found.value != d {
+        return Err(format!("{k} keys of {d} features: the kernel wants multiples of 4, and values of as many"));
     }
     let identity: [u8; 256] = std::array::from_fn(|i| i as u8);
     if parts.table.0 != identity {
@@ -285,19 +355,17 @@ fn write_attention(
     let values = variable(text, parts.values)?.clone();
     text.open();
     text.comment("Values channel by channel, so that 16 keys are 16 bytes.");
-    let whole @ [_, rows, columns] = cx.folded(h * d, k);
-    let planar = text.allocate("values", TensorType::int8(format!("Planar<{}, {rows}, {columns}>", h * d)));
-    let args = [values.read(&packed(whole)), planar.write(&planar.ty.layout)];
-    text.call(&format!("{NN}::moves::to_planar"), &whole, &args);
+    let (planar, padded) = write_values(cx, text, &values, h * d, k)?;
     let scales = pair((q.scale * parts.keys.q.scale / s.scale, p.scale * parts.values.q.scale / out.scale))?;
     let steps = fixed(steps, step)?;
+    let grid = cx.grid(n);
     let (of_queries, of_keys) = (format!("Tokens<{n}, {d}>"), format!("Tokens<{k}, {d}>"));
     for head in 0..h {
         let first = head * d;
         let args = [
             queries.part(first, h, &of_queries),
             keys.part(first, h, &of_keys),
-            planar.part(first, h, &format!("Planar<{d}, 1, {k}>")),
+            planar.part(first, h, &format!("Planar<{d}, 1, {padded}>")),
             table.clone(),
             y.part_mut(first, h, &of_queries),
             scales.clone(),
@@ -305,10 +373,68 @@ fn write_attention(
             format!("({}, {}, {})", q.zero, parts.keys.q.zero, parts.values.q.zero),
             format!("({}, {}, {})", s.zero, p.zero, out.zero),
         ];
-        text.call(&format!("{NN}::attention::attention_head"), &[n, k, d, fraction as usize, step as usize], &args);
+        let generics = [n, k, padded, d, grid.0, grid.1, fraction as usize, step as usize];
+        match &cx.stub {
+            Some(stub) => stub::write_projected(text, stub, &generics, (args.to_vec(), head), *out)?,
+            None => text.call(&format!("{NN}::attention::attention_head"), &generics, &args),
+        }
     }
     text.close();
     Ok(())
+}
+
+/// An attention whose heads are a stub's.
+fn write_heads(
+    cx: &Context,
+    text: &mut Text,
+    stub: &Stub,
+    found: &crate::attention::Attention,
+    parts: &Attention,
+    y: &Variable,
+) -> Reason {
+    let node = |id| &cx.plan.graph.node(id).op;
+    let (Op::QLinearMatMul { a: q, y: scores, .. }, Op::QLinearMatMul { y: out, .. }) =
+        (node(found.scores), node(found.context))
+    else {
+        return Err("its products are not quantised".to_owned());
+    };
+    let (table, scaled) = &parts.table;
+    if found.value != found.head || table.iter().enumerate().any(|(i, &entry)| i != usize::from(entry)) {
+        return Err("its scores are scaled to other steps, or its values have other extents than its keys".to_owned());
+    }
+    let of = |x: &Operand| variable(text, x).cloned();
+    let [queries, keys, values] = [of(parts.queries)?, of(parts.keys)?, of(parts.values)?];
+    let [_, rows, columns] = cx.folded(1, found.n_keys);
+    let heads = Heads {
+        inputs: [&queries, &keys, &values],
+        q: [*q, parts.keys.q, parts.values.q, *out],
+        extents: [parts.heads, found.n_queries, found.n_keys, found.head],
+        grid: (rows, columns),
+        factor: f64::from(scaled.scale) / f64::from(scores.scale),
+        lrm_bytes: cx.lrm_bytes,
+    };
+    stub::write_whole(text, stub, &heads, y)
+}
+
+/// Values of so many keys plane by plane, with rows of 0 so that planes are multiples of 16; and the extent of a plane.
+fn write_values(
+    cx: &Context,
+    text: &mut Text,
+    values: &Variable,
+    channels: usize,
+    keys: usize,
+) -> Reason<(Variable, usize)> {
+    let no_planes = || format!("{keys} keys are no planes of multiples of 16 on the array");
+    let [rows, columns, planes] = cx.planes(keys).ok_or_else(no_planes)?;
+    let whole = [channels, rows, columns];
+    let planar = text.allocate("values", TensorType::int8(format!("Planar<{channels}, {planes}, {columns}>")));
+    let args = [values.read(&packed(whole)), planar.write(&planar.ty.layout)];
+    let (name, generics) = match planes == rows {
+        true => ("to_planar", whole.to_vec()),
+        false => ("to_planar_with_rows", [&whole[..], &[planes]].concat()),
+    };
+    text.call(&format!("{NN}::moves::{name}"), &generics, &args);
+    Ok((planar, planes * columns))
 }
 
 /// Bytes of local memory that `nn::mix_ffn` needs: twice what it fetches and stores, once what it keeps.

@@ -3,7 +3,7 @@
 use ccl_golden::Scale;
 
 /// The element type of a constant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Elem {
     /// int8.
@@ -108,6 +108,26 @@ pub fn layer_norm(gamma: &[f32], beta: &[f32], epsilon: f32, input: f32, output:
     NormParameters { words, formats: [g, e, a, normal_bits(gamma.len()), m], epsilon }
 }
 
+/// Parameters of `nn::layer_norm_fixed`, whose output has so many fraction bits; `None` where its numbers leave 32 bits.
+pub fn layer_norm_fixed(
+    gamma: &[f32],
+    beta: &[f32],
+    epsilon: f32,
+    input: f32,
+    fraction: u32,
+) -> Option<NormParameters> {
+    let largest = |v: &[f32]| v.iter().map(|&v| f64::from(v).abs()).fold(0.0, f64::max);
+    let most = (gamma.len() as f64).sqrt() * largest(gamma) + largest(beta);
+    if !(most * 2.0_f64.powi(fraction as i32) < 2.0_f64.powi(31)) {
+        return None;
+    }
+    let g = gamma_bits(gamma.iter().map(|&g| f64::from(g)));
+    let ([e, a], epsilon) = variance_bits(gamma.len(), epsilon, input);
+    let pairs = gamma.iter().zip(beta);
+    let words = pairs.flat_map(|(&gamma, &beta)| [bits(gamma.into(), g), bits(beta.into(), fraction)]).collect();
+    Some(NormParameters { words, formats: [g, e, a, normal_bits(gamma.len()), fraction], epsilon })
+}
+
 /// Gammas and betas in steps of the output, the fraction bits of the gammas, and those of the betas and of results.
 fn output_steps(gamma: &[f32], beta: &[f32], output: (f32, i32)) -> (Vec<i32>, [u32; 2]) {
     let steps = |v: f32| f64::from(v) / f64::from(output.0);
@@ -116,7 +136,7 @@ fn output_steps(gamma: &[f32], beta: &[f32], output: (f32, i32)) -> (Vec<i32>, [
     let pairs = || gamma.iter().zip(beta).map(|(&gamma, &beta)| (steps(gamma), steps(beta) + offset));
     // An element in units of sigma is below the root of the channels.
     let root = (gamma.len() as f64).sqrt();
-    let m = room_bits(pairs().map(|(gamma, beta)| root * gamma.abs() + beta.abs()).fold(1.0, f64::max)).min(20);
+    let m = room_bits(pairs().map(|(gamma, beta)| root * gamma.abs() + beta.abs()).fold(1.0, f64::max)).min(22);
     (pairs().flat_map(|(gamma, beta)| [bits(gamma, g), bits(beta, m)]).collect(), [g, m])
 }
 
@@ -214,14 +234,6 @@ pub fn exponentials(scale: f32, fraction: u32) -> Vec<i32> {
     (0..256).map(|d| ((-f64::from(d) * f64::from(scale)).exp() * one).round_ties_even() as i32).collect()
 }
 
-/// Biases, less their zero point, in steps of a sum, 21 fraction bits, as `nn::tables::addends` makes them; with the zero point of
-/// the sum.
-pub fn addends(biases: &[i32], ratio: f32, zero: i32) -> Vec<i32> {
-    let one = f64::from(1_u32 << 21);
-    let steps = |b: i32| f64::from(b as f32 * ratio) + f64::from(zero);
-    biases.iter().map(|&b| (steps(b) * one).round_ties_even() as i32).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,7 +258,6 @@ mod tests {
         assert_eq!(stream.layout, "Stream<1, 8>");
         assert_eq!(stream.bytes[..4], [5, 0, 0, 0]);
         assert_eq!((&stream.bytes[16..20], &stream.bytes[32..36]), (&[1, 2, 3, 0][..], &[254, 255, 255, 255][..]));
-        assert_eq!(addends(&[3, -4], 0.5, -1), [1 << 20, -3 << 21]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Golden tensors at the boundaries of kernels, as they lie in the device's memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ccl_runtime::testing::Bar;
 
@@ -23,6 +23,8 @@ pub struct Golden {
     offsets: BTreeMap<String, usize>,
     /// How far the outputs of a kernel may be from golden ones on golden inputs; `None` is not at all.
     pub bars: BTreeMap<String, Option<Bar>>,
+    /// Kernels whose outputs a stub has made others: their tests compare native code with the simulator alone.
+    pub changed: BTreeSet<String>,
 }
 
 impl Golden {
@@ -38,8 +40,20 @@ impl Golden {
             let bytes = id.and_then(|id| device::to_bytes(plan, id, run.get(id)?));
             golden.add(boundary, &bytes.expect("what is at a boundary is a value of the graph and lies in a buffer"));
         }
-        golden.bars = plan.kernels.iter().map(|kernel| (kernel.name.clone(), bar(plan, &kernel.steps))).collect();
+        golden.bars = bars(plan);
         Ok(golden)
+    }
+
+    /// What [`Golden::of`] gave for the same plan, from its bytes; nothing where they are not as many.
+    pub fn from_blob(plan: &Plan, manifest: &Manifest, blob: &[u8]) -> Option<Self> {
+        let mut golden = Golden { bars: bars(plan), ..Golden::default() };
+        for boundary in manifest.kernels.iter().flat_map(|kernel| kernel.inputs.iter().chain(&kernel.outputs)) {
+            let first = golden.blob.len().next_multiple_of(ALIGNMENT);
+            if !golden.offsets.contains_key(&boundary.tensor) {
+                golden.add(boundary, blob.get(first..first + boundary.bytes)?);
+            }
+        }
+        (golden.blob == blob).then_some(golden)
     }
 
     fn add(&mut self, boundary: &Boundary, bytes: &[u8]) {
@@ -49,6 +63,14 @@ impl Golden {
         self.blob.resize(self.blob.len().next_multiple_of(ALIGNMENT), 0);
         self.offsets.insert(boundary.tensor.clone(), self.blob.len());
         self.blob.extend(bytes);
+    }
+
+    /// Whether so many elements of a kernel's output, by so much, are within its bar.
+    pub fn allows(&self, kernel: &str, (count, largest): (usize, u64), elements: usize) -> bool {
+        match self.bars.get(kernel).copied().flatten() {
+            Some(bar) => largest <= bar.by && count <= (elements / bar.one_in.max(1) as usize).max(1),
+            None => count == 0,
+        }
     }
 
     /// The bytes of a tensor, as a range of the blob in Rust.
@@ -62,6 +84,10 @@ impl Golden {
         let first = self.offsets.get(&boundary.tensor).copied().unwrap_or_default();
         &self.blob[first..first + boundary.bytes]
     }
+}
+
+fn bars(plan: &Plan) -> BTreeMap<String, Option<Bar>> {
+    plan.kernels.iter().map(|kernel| (kernel.name.clone(), bar(plan, &kernel.steps))).collect()
 }
 
 /// How far a kernel may be from golden tensors: integer steps not at all. A norm or softmax in fixed point may round one element of

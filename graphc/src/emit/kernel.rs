@@ -117,6 +117,7 @@ fn file(
     for line in imports(text) {
         let _ = writeln!(out, "    use {line};");
     }
+    text.helpers.iter().for_each(|helper| out += helper);
     let _ = writeln!(out, "\n    /// {}", about(cx, kernel));
     let size = cx.plan.size(index);
     let _ = writeln!(

@@ -1,11 +1,12 @@
 //! The manifest: what a folder of kernels holds, for whoever runs them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::emit::constants::Elem;
+use crate::stub::Slot;
 
 /// A tensor at a kernel's boundary.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Boundary {
     /// The parameter.
     pub parameter: String,
@@ -26,7 +27,7 @@ pub struct Boundary {
 }
 
 /// A constant of a kernel.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Constant {
     /// The parameter.
     pub parameter: String,
@@ -41,7 +42,7 @@ pub struct Constant {
 }
 
 /// A kernel.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kernel {
     /// Its name: the function; the instance in capitals.
     pub name: String,
@@ -60,7 +61,7 @@ pub struct Kernel {
 }
 
 /// An entry point: a text of its own that calls kernels.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its name: the function; the instance in capitals.
     pub name: String,
@@ -76,8 +77,21 @@ pub struct Entry {
     pub outputs: Vec<Boundary>,
 }
 
+/// An attention stub that kernels call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stub {
+    /// Its file.
+    pub file: String,
+    /// Its function.
+    pub function: String,
+    /// What it takes over.
+    pub slot: Slot,
+    /// The kernels that call it.
+    pub kernels: Vec<String>,
+}
+
 /// An input or output of the network, and the tensor of the device that it becomes or comes from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Port {
     /// Its name in the graph.
     pub name: String,
@@ -88,7 +102,7 @@ pub struct Port {
 }
 
 /// A folder of kernels.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this format.
     pub version: u32,
@@ -102,6 +116,9 @@ pub struct Manifest {
     pub outputs: Vec<Port>,
     /// Kernels, in the order in which they run.
     pub kernels: Vec<Kernel>,
+    /// The attention stub, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stub: Option<Stub>,
     /// Bytes of the blob of constants.
     pub constant_bytes: usize,
     /// Bytes of on-chip memory at most.

@@ -1,15 +1,18 @@
 //! Emission: a plan as a folder of `ccl!` kernels that a person can read and edit, their constants and a manifest.
 
+mod addends;
 mod calls;
 pub mod constants;
 mod convolution;
 mod decode_head;
 mod dense;
+pub mod folder;
 pub mod golden;
 mod kernel;
 pub mod manifest;
 pub mod package;
 mod read;
+mod stub;
 mod text;
 
 use std::collections::BTreeMap;
@@ -22,10 +25,12 @@ pub(crate) use crate::emit::calls::FUNCTIONS;
 use crate::emit::constants::Elem;
 use crate::emit::manifest::{Boundary, Constant, Kernel, Manifest, Port};
 use crate::emit::read::Reader;
+use crate::emit::stub::Stub;
 use crate::emit::text::Variable;
 use crate::graph::ValueId;
 use crate::plan::step::Kind;
 use crate::plan::{Plan, memory};
+use crate::stub::AttentionStub;
 
 /// Bytes to which constants are aligned in the blob.
 const ALIGNMENT: usize = 64;
@@ -45,6 +50,14 @@ pub enum EmitError {
         origin: String,
         /// Why.
         reason: String,
+    },
+    /// A stub that nothing calls.
+    #[error(
+        "attention stub `{function}`: the network has no attention that runs as one kernel, so that nothing would call it"
+    )]
+    NoAttention {
+        /// The stub.
+        function: String,
     },
     /// A text that was emitted is no kernel, which is our fault.
     #[error("the text of kernel `{kernel}` is wrong, which is a fault of graphc:\n{findings}")]
@@ -91,12 +104,23 @@ pub struct Emitted {
 /// # Errors
 /// [`EmitError`] for every kernel that has one.
 pub fn emit(plan: &Plan, emission: &Emission) -> Result<Emitted, Vec<EmitError>> {
+    emit_with(plan, emission, None)
+}
+
+/// As [`emit`], with a stub that each attention of the network calls.
+///
+/// # Errors
+/// As [`emit`]; also if the network has no attention, or one that the stub cannot be called in.
+pub fn emit_with(plan: &Plan, emission: &Emission, stub: Option<&AttentionStub>) -> Result<Emitted, Vec<EmitError>> {
+    let module = stub.map(|stub| stub.module(plan.kernels.iter().map(|kernel| kernel.name.as_str())));
+    let stub = stub.zip(module.as_deref()).map(|(stub, module)| Stub { stub, module });
     let target = emission.target.spec();
     let array = (target.rows as usize, target.cols as usize);
     let read = Reader::new(&plan.graph);
-    let cx = Context { plan, read, array, lrm_bytes: target.lrm_bytes as usize };
+    let cx = Context { plan, read, array, lrm_bytes: target.lrm_bytes as usize, stub };
     let (mut sources, mut blob, mut kernels) = (BTreeMap::new(), Vec::new(), Vec::new());
     let mut notes = plan.notes(target.ocm_bytes as usize);
+    let mut callers = Vec::new();
     let mut errors = Vec::new();
     for (i, kernel) in plan.kernels.iter().enumerate() {
         let written = match kernel::write(&cx, i, emission).and_then(|w| check(&kernel.name, &w.source).map(|()| w)) {
@@ -117,12 +141,24 @@ pub fn emit(plan: &Plan, emission: &Emission) -> Result<Emitted, Vec<EmitError>>
             constants: written.text.constants.iter().map(|(name, c)| append(&mut blob, name, c)).collect(),
             outputs: boundaries(plan, &written.outputs),
         });
+        if !written.text.helpers.is_empty() {
+            callers.push(kernel.name.clone());
+        }
         notes.extend(written.text.notes.iter().map(|note| format!("kernel `{}`: {note}", kernel.name)));
         sources.insert(file, written.source);
+    }
+    if let (Some(Stub { stub, .. }), true, true) = (stub, callers.is_empty(), errors.is_empty()) {
+        errors.push(EmitError::NoAttention { function: stub.function.clone() });
     }
     if !errors.is_empty() {
         return Err(errors);
     }
+    let stub = stub.map(|Stub { stub, module }| {
+        let file = format!("{module}.rs");
+        sources.insert(file.clone(), stub.text.clone());
+        notes.push(stub::note(stub, &callers));
+        manifest::Stub { file, function: stub.function.clone(), slot: stub.slot, kernels: callers }
+    });
     let manifest = Manifest {
         version: 1,
         network: plan.graph.name().to_owned(),
@@ -136,6 +172,7 @@ pub fn emit(plan: &Plan, emission: &Emission) -> Result<Emitted, Vec<EmitError>>
             .collect(),
         ocm_bytes: kernels.iter().map(|kernel| kernel.ocm_bytes).max().unwrap_or(0),
         kernels,
+        stub,
         constant_bytes: blob.len(),
         notes,
     };

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::compose::Composed;
 use crate::emit::golden::Golden;
 use crate::emit::manifest::{Boundary, Constant, Kernel, Manifest};
 
@@ -25,14 +26,20 @@ pub struct Package {
     pub runtime: Runtime,
 }
 
-/// The files of the package beside kernels, constants and manifest, by their paths; tests only where there are golden tensors.
-pub fn files(package: &Package, manifest: &Manifest, golden: Option<&Golden>) -> BTreeMap<String, Vec<u8>> {
+/// The files of the package beside kernels, constants and manifest, by their paths.
+pub fn files(
+    package: &Package,
+    manifest: &Manifest,
+    entries: &[Composed],
+    golden: &Golden,
+) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     files.insert("Cargo.toml".to_owned(), cargo_toml(package).into_bytes());
-    files.insert("src/lib.rs".to_owned(), root(manifest).into_bytes());
-    if let Some(golden) = golden {
-        files.insert("golden.bin".to_owned(), golden.blob.clone());
-        files.insert("tests/kernels.rs".to_owned(), tests(package, manifest, golden).into_bytes());
+    files.insert("src/lib.rs".to_owned(), root(manifest, entries).into_bytes());
+    files.insert("golden.bin".to_owned(), golden.blob.clone());
+    files.insert("tests/kernels.rs".to_owned(), tests(package, manifest, golden).into_bytes());
+    for Composed { entry, source, .. } in entries {
+        files.insert(format!("entries/{}", entry.file), source.clone().into_bytes());
     }
     files
 }
@@ -85,13 +92,20 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-fn root(manifest: &Manifest) -> String {
+fn root(manifest: &Manifest, entries: &[Composed]) -> String {
     let network = manifest.network.replace(['`', '\n', '\r'], "_");
     let mut out =
         format!("//! Kernels of the network `{network}` for {}, made by `graphc compile`.\n", manifest.target);
     out += "//!\n//! `cargo test` compares them with golden tensors; `graphc fork` makes one yours.\n";
     for kernel in &manifest.kernels {
         let _ = write!(out, "\n#[path = \"../kernels/{}\"]\npub mod {};\n", kernel.file, kernel.name);
+    }
+    if let Some(stub) = &manifest.stub {
+        let module = stub.file.trim_end_matches(".rs");
+        let _ = write!(out, "\n#[path = \"../kernels/{}\"]\npub mod {module};\n", stub.file);
+    }
+    for Composed { entry, .. } in entries {
+        let _ = write!(out, "\n#[path = \"../entries/{}\"]\npub mod {};\n", entry.file, entry.name);
     }
     out
 }
@@ -112,7 +126,7 @@ static CONSTANTS: &[u8] = include_bytes!(\"../constants.bin\");
 static GOLDEN: &[u8] = include_bytes!(\"../golden.bin\");
 "
     .to_owned();
-    if golden.bars.values().all(Option::is_none) {
+    if golden.bars.iter().all(|(kernel, bar)| bar.is_none() || golden.changed.contains(kernel)) {
         out = out.replace("testing::{Bar, Check}", "testing::Check");
     }
     for kernel in &manifest.kernels {
@@ -133,11 +147,17 @@ fn test(krate: &str, kernel: &Kernel, golden: &Golden) -> String {
     for Constant { parameter, offset, bytes, .. } in &kernel.constants {
         let _ = writeln!(out, "        .with_bytes(\"{parameter}\", &CONSTANTS[{offset}..{}])", offset + bytes);
     }
-    for b in &kernel.outputs {
+    if golden.changed.contains(name) {
+        let _ = writeln!(
+            out,
+            "        // Outputs are the stub's, not those of the network: native code and simulator are compared."
+        );
+    }
+    for b in kernel.outputs.iter().filter(|_| !golden.changed.contains(name)) {
         let range = golden.range(&b.tensor, b.bytes);
         let _ = writeln!(out, "        .expect_bytes(\"{}\", &GOLDEN[{range}])", b.parameter);
     }
-    if let Some(bar) = golden.bars.get(name).copied().flatten() {
+    if let Some(bar) = golden.bars.get(name).copied().flatten().filter(|_| !golden.changed.contains(name)) {
         let _ = writeln!(out, "        .within(Bar {{ by: {}, one_in: {} }})", bar.by, bar.one_in);
     }
     let _ = writeln!(out, "        .cases(1)\n        .run();");

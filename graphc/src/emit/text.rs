@@ -95,6 +95,8 @@ pub struct Text {
     pub constants: Vec<(String, Constant)>,
     /// Variables of buffers.
     pub variables: BTreeMap<ValueId, Variable>,
+    /// Functions of its own, as text.
+    pub helpers: BTreeSet<String>,
     /// What became slow or inexact.
     pub notes: Vec<String>,
     /// Name of the step that is being written, as the profile shows it; inside a block of its own it is that of the block.
@@ -131,11 +133,15 @@ impl Text {
     /// also a scope: what the function holds in local memory is gone behind it.
     pub fn call(&mut self, path: &str, generics: &[usize], args: &[String]) {
         self.uses.insert(path.to_owned());
-        let name = path.rsplit("::").next().unwrap_or(path);
+        let generics: Vec<String> = generics.iter().map(usize::to_string).collect();
+        self.call_own(path.rsplit("::").next().unwrap_or(path), &generics, args);
+    }
+
+    /// As [`call`](Self::call), of a function in the kernel's own text.
+    pub fn call_own(&mut self, name: &str, generics: &[String], args: &[String]) {
         debug_assert!(FUNCTIONS.contains(&name), "`{name}` is not in the list of functions");
         let region = self.step.clone().unwrap_or_else(|| name.to_owned());
         self.line(&format!("#[region(\"{region}\")]"));
-        let generics: Vec<String> = generics.iter().map(usize::to_string).collect();
         let head = if generics.is_empty() { name.to_owned() } else { format!("{name}::<{}>", generics.join(", ")) };
         let one = format!("{head}({});", args.join(", "));
         if one.len() + 4 * (self.depth + 2) <= WIDTH {
@@ -156,6 +162,21 @@ impl Text {
         let name = self.unique(name);
         self.line(&format!("let mut {name} = Ocm::<{}, {}>::new();", ty.elem, ty.layout));
         Variable { name, ty, is_param: false }
+    }
+
+    /// Declares so many int8 tensors of a layout as an array, and gives its name.
+    pub fn allocate_array(&mut self, name: &str, n: usize, layout: &str) -> String {
+        let name = self.unique(name);
+        let element = format!("Ocm::<i8, {layout}>::new()");
+        let one = format!("let {name} = [{}];", vec![element.as_str(); n].join(", "));
+        if one.len() + 4 * (self.depth + 2) <= WIDTH {
+            self.line(&one);
+            return name;
+        }
+        self.line(&format!("let {name} = ["));
+        (0..n).for_each(|_| self.line(&format!("    {element},")));
+        self.line("];");
+        name
     }
 
     /// Begins a block of buffers that live for some steps.

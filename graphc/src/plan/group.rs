@@ -8,7 +8,7 @@ use crate::graph::{DType, Graph, Node, NodeId, Op, ValueId};
 use crate::macs;
 use crate::plan::error::Ungrouped;
 use crate::plan::layout::View;
-use crate::plan::step::{Buffer, Dense, Kind, Norm, Operand, Order, Step};
+use crate::plan::step::{Buffer, Dense, FIXED, Kind, Norm, Operand, Order, Step};
 use crate::rewrite::pattern::Matcher;
 
 /// A graph as steps.
@@ -567,7 +567,7 @@ impl<'a> Grouper<'a> {
         let grid = view.as_image().map_or((1, pixels), |image| (image.height, image.width));
         let wide = matches!(kind, Kind::Norm { .. }) && q.is_none();
         let element_bytes = if wide { 4 } else { 1 };
-        let order = if wide { Order::Planar } else { order };
+        let (order, q) = if wide { (Order::Planar, Some(FIXED)) } else { (order, q) };
         let buffer = Buffer { root: view.root, channels, pixels, grid, order, element_bytes, q };
         self.out.buffers.insert(view.root, buffer);
         self.out.views.insert(y, view.clone());

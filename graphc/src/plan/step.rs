@@ -2,7 +2,7 @@
 
 use crate::attention::Attention;
 use crate::graph::op::QParam;
-use crate::graph::{NodeId, ValueId};
+use crate::graph::{DType, NodeId, ValueId};
 use crate::plan::layout::{Digit, View};
 
 /// A quantised tensor that a step reads.
@@ -29,9 +29,12 @@ pub struct Buffer {
     pub order: Order,
     /// Bytes of an element.
     pub element_bytes: usize,
-    /// What elements stand for; labels and fixed-point numbers have none.
+    /// What elements stand for; labels have none.
     pub q: Option<QParam>,
 }
+
+/// What numbers stand for that the device writes for the host to take them for float32: 20 fraction bits.
+pub const FIXED: QParam = QParam { scale: 1.0 / 1_048_576.0, zero: 0, dtype: DType::I32 };
 
 /// How the channels of a buffer lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,6 +46,11 @@ pub enum Order {
 }
 
 impl Buffer {
+    /// Whether its elements are numbers in fixed point, which are float32 to the host.
+    pub fn is_fixed(&self) -> bool {
+        self.q == Some(FIXED)
+    }
+
     /// Bytes in on-chip memory.
     pub fn bytes(&self) -> usize {
         let channels = match self.order {

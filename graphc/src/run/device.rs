@@ -5,7 +5,7 @@ use ndarray::{ArrayD, Dimension, IxDyn};
 use crate::graph::{DType, Tensor, Type, ValueId};
 use crate::plan::Plan;
 use crate::plan::layout::View;
-use crate::plan::step::{Buffer, Order};
+use crate::plan::step::{Buffer, FIXED, Order};
 
 /// First byte of an element of a buffer.
 fn address(buffer: &Buffer, channel: usize, pixel: usize) -> usize {
@@ -26,20 +26,27 @@ fn place(plan: &Plan, id: ValueId) -> Option<(&View, &Buffer)> {
     Some((view, plan.grouped.buffers.get(&view.root)?))
 }
 
-/// The bytes of the buffer that holds a value; what fills up words is 0. `None` for a value that no buffer holds, or one of float32.
+/// The bytes of the buffer that holds a value; what fills up words is 0. `None` for a value that no buffer holds, or one of float32 that
+/// is not in fixed point there.
 pub fn to_bytes(plan: &Plan, id: ValueId, tensor: &Tensor) -> Option<Vec<u8>> {
     let (view, buffer) = place(plan, id)?;
-    if tensor.dtype() == DType::F32 || tensor.shape() != view.shape() {
+    if tensor.shape() != view.shape() {
         return None;
     }
     let mut bytes = vec![0; buffer.bytes()];
     let size = buffer.element_bytes;
-    let values: Vec<i64> = integers(tensor)?;
+    let values = if buffer.is_fixed() { fixed(tensor)? } else { integers(tensor)? };
     for (index, value) in ndarray::indices(IxDyn(tensor.shape())).into_iter().zip(values) {
         let (channel, pixel) = view.place(index.slice());
         bytes[address(buffer, channel, pixel)..][..size].copy_from_slice(&value.to_le_bytes()[..size]);
     }
     Some(bytes)
+}
+
+/// Numbers of float32 in the fixed point of buffers.
+fn fixed(tensor: &Tensor) -> Option<Vec<i64>> {
+    let numbers: Vec<f32> = tensor.to_vec()?;
+    Some(numbers.into_iter().map(|v| (v / FIXED.scale).round() as i64).collect())
 }
 
 fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
@@ -53,11 +60,12 @@ fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
     })
 }
 
-/// A value from the bytes of its buffer, in the type of the graph. `None` for a value that no buffer holds, or one of float32.
+/// A value from the bytes of its buffer, in the type of the graph; fixed point becomes float32. `None` for a value that no buffer holds, or
+/// one of float32 in another form.
 pub fn from_bytes(plan: &Plan, id: ValueId, bytes: &[u8]) -> Option<Tensor> {
     let (view, buffer) = place(plan, id)?;
     let ty = &plan.graph.value(id).ty;
-    if ty.dtype == DType::F32 || bytes.len() < buffer.bytes() {
+    if (ty.dtype == DType::F32) != buffer.is_fixed() || bytes.len() < buffer.bytes() {
         return None;
     }
     // Labels are counted from 0; all else of one byte has the sign of its type.
@@ -73,7 +81,8 @@ pub fn from_bytes(plan: &Plan, id: ValueId, bytes: &[u8]) -> Option<Tensor> {
             _ => i64::from(i32::from_le_bytes([from[0], from[1], from[2], from[3]])),
         }
     };
-    Some(of_integers(ty, ArrayD::from_shape_fn(IxDyn(&ty.shape), element)))
+    let elements = ArrayD::from_shape_fn(IxDyn(&ty.shape), element);
+    Some(if buffer.is_fixed() { elements.mapv(|v| v as f32 * FIXED.scale).into() } else { of_integers(ty, elements) })
 }
 
 fn of_integers(ty: &Type, array: ArrayD<i64>) -> Tensor {

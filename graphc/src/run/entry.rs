@@ -175,6 +175,11 @@ impl Entry {
         begins
     }
 
+    /// Bytes of the tensor that a parameter takes.
+    pub fn parameter_bytes(&self, name: &str) -> Option<usize> {
+        self.compiled.tensors.iter().find(|tensor| tensor.param == name).map(|tensor| tensor.ty.size_bytes())
+    }
+
     /// A simulator at the start of the program.
     ///
     /// # Errors
@@ -219,7 +224,9 @@ impl Entry {
     ) -> Result<Vec<u8>, EntryError> {
         let found = match self.bindings.get(param) {
             None => return Err(self.parameter(param, "is bound to nothing".to_owned())),
-            Some(Binding::Constants { offset, bytes }) => blob.get(*offset..offset + bytes).map(<[u8]>::to_vec),
+            Some(Binding::Constants { offset, bytes }) => {
+                offset.checked_add(*bytes).and_then(|end| blob.get(*offset..end)).map(<[u8]>::to_vec)
+            }
             Some(Binding::Tensor(_)) if access == Access::Write => Some(vec![0; len]),
             Some(Binding::Tensor(name)) => tensors.get(name).cloned(),
         };

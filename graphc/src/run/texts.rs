@@ -34,8 +34,11 @@ impl Texts {
     /// # Errors
     /// If there is none, or it cannot be an instance on the machine.
     pub fn instance(&self, kernel: &str, target: &Target) -> Result<Instance, InstanceError> {
+        // A stub's file may have a function of the same name.
+        let own = format!("{MODULE}::{kernel}");
         let is_own = |unit: &&ccl_runtime::interp::Unit| {
-            unit.path().first().is_some_and(|root| root == "crate") && unit.function(kernel).is_some()
+            let path = unit.path().join("::");
+            (path == own || path.starts_with(&format!("{own}::"))) && unit.function(kernel).is_some()
         };
         let missing = || InstanceError::Missing { what: "kernel", name: kernel.to_owned() };
         let unit = self.library.units().iter().find(is_own).ok_or_else(missing)?;

@@ -119,9 +119,8 @@ impl Stepwise {
             let producer = self.plan.graph.value(id).producer;
             producer.is_some_and(|node| grouped.host.contains(&node))
         };
-        // A float32 view is of a network input, or of steps that the next node reads: neither is a tensor of the device.
-        let is_on_device =
-            grouped.views.contains_key(&id) && self.plan.graph.value(id).ty.dtype != crate::graph::DType::F32;
+        // A float32 view without a buffer is of a network input, or of steps that the next node reads.
+        let is_on_device = grouped.views.get(&id).is_some_and(|view| grouped.buffers.contains_key(&view.root));
         is_on_device || is_of_host()
     }
 

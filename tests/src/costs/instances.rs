@@ -64,7 +64,7 @@ ccl! {
     #[instance(target = QC_U)]
     const VALUES: Kernel = matmul::<8192, 128, 32, 8, 16>;
     #[instance(target = QC_U)]
-    const HEAD: Kernel = attention_head::<8192, 128, 32, 22, 22>;
+    const HEAD: Kernel = attention_head::<8192, 128, 128, 32, 32, 32, 22, 22>;
 
     #[instance(target = QC_U)]
     const REQUANTISE: Kernel = requantise::<32, 64, 128>;

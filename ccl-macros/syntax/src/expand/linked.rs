@@ -8,6 +8,7 @@ use quote::{quote, quote_spanned};
 use super::{Cx, Health, word};
 use crate::ast::*;
 use crate::check::Def;
+use crate::print::print_ty_line;
 
 impl Cx<'_> {
     /// The uninhabited type that has the name of the function. It is declared in modules of its own and imported by a glob, so that
@@ -80,13 +81,13 @@ impl Cx<'_> {
 
     fn signature(&self, function: &Fn) -> TokenStream {
         let field = |name: &str, ty: &Ty| {
-            let ty = one_line(&crate::print::print_ty(ty));
+            let ty = print_ty_line(ty);
             quote! { ::ccl_runtime::kernel::Field { name: #name, ty: #ty } }
         };
         let name = &function.name.name.name;
         let consts = function.generics.iter().map(|param| field(&param.name.name.name, &param.ty));
         let params = function.params.iter().map(|param| field(&param.name.name.name, &param.ty));
-        let result = function.ret.as_ref().map_or_else(|| "()".into(), |ty| one_line(&crate::print::print_ty(ty)));
+        let result = function.ret.as_ref().map_or_else(|| "()".into(), print_ty_line);
         quote! { ::ccl_runtime::kernel::Signature {
             name: #name,
             consts: &[#(#consts),*],
@@ -136,10 +137,4 @@ impl Cx<'_> {
         }
         links
     }
-}
-
-/// A printed type on one line, however long it is.
-fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.replace("< ", "<").replace(", >", ">").replace("( ", "(").replace(", )", ")")
 }

@@ -31,6 +31,12 @@ pub fn print_ty(value: &Ty) -> String {
     render(&ty(value), 0)
 }
 
+/// Prints a type on one line, however long it is.
+pub fn print_ty_line(value: &Ty) -> String {
+    let words = print_ty(value).split_whitespace().collect::<Vec<_>>().join(" ");
+    words.replace("< ", "<").replace(", >", ">").replace("( ", "(").replace(", )", ")")
+}
+
 fn print_at(module: &Module, indent: usize) -> String {
     let mut out = String::new();
     let mut last: Option<&Item> = None;

@@ -89,7 +89,7 @@ pub fn attention_head<const P: usize, const R: usize>(
         probability: steps(probability_scale, zero_points.1),
         output: steps(1.0, zero_points.2),
     };
-    let values = values.slice(s![.., 0, ..]).t().to_owned().into_dyn();
+    let values = values.slice(s![.., 0, ..keys.dim().0]).t().to_owned().into_dyn();
     let (q, keys) = (q.clone().into_dyn(), keys.clone().into_dyn());
     let one = (1i8, Quant::new(1.0, 0).expect("a scale"));
     let head = ccl_golden::attention::attention_head(q.view(), keys.view(), values.view(), one, SoftmaxKind::Float, &quant);

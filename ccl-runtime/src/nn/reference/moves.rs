@@ -10,6 +10,12 @@ pub fn same(x: &Array3<i8>, y: &mut Array3<i8>) {
     y.assign(x);
 }
 
+/// The first rows of `y` become those of `x`, the others 0.
+pub fn to_planar_with_rows(x: &Array3<i8>, y: &mut Array3<i8>) {
+    y.fill(0);
+    y.slice_mut(s![.., ..x.dim().1, ..]).assign(x);
+}
+
 /// A part of `y` becomes `x`; the rest stays.
 pub fn put<const FIRST: usize>(x: &Array3<i8>, y: &mut Array3<i8>, row: usize, column: usize) {
     let (c, h, w) = x.dim();

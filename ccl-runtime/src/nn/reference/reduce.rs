@@ -61,6 +61,24 @@ pub fn layer_norm<const G: usize, const E: usize, const A: usize, const M: usize
     store(y, normal);
 }
 
+/// LayerNormalization over channels, in fixed point.
+pub fn layer_norm_fixed<const G: usize, const E: usize, const A: usize, const F: usize>(
+    x: &Array3<i8>,
+    parameters: &Array1<i32>,
+    y: &mut Array3<i32>,
+    epsilon: Fx<E>,
+) {
+    let channels = x.dim().0;
+    let number = |i: usize, fraction: usize| (f64::from(parameters[i]) / f64::from(1u32 << fraction)) as f32;
+    let gamma = Array1::from_shape_fn(channels, |c| number(2 * c, G));
+    let beta = Array1::from_shape_fn(channels, |c| number(2 * c + 1, F));
+    let epsilon = real(epsilon) * f64::from(1u32 << A) / (channels * channels) as f64;
+    let pixels = x.view().permuted_axes([1, 2, 0]).mapv(f32::from).into_dyn();
+    let normal = norm::layer_norm_f32(pixels.view(), -1, gamma.view(), Some(beta.view()), epsilon as f32);
+    let normal = normal.expect("extents fit").permuted_axes(vec![2, 0, 1]);
+    store(y, normal.mapv(|v| (f64::from(v) * f64::from(1u32 << F)).round() as i32));
+}
+
 /// LayerNormalization of a LayerNormalization in float, and QuantizeLinear.
 pub fn layer_norm_twice<
     const G: usize,

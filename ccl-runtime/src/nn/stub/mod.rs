@@ -21,7 +21,8 @@
 //! In a crate, a kernel names what it calls: `use crate::mine::keep_positive as post_projection;` above its text. A kernel whose text
 //! is not yours takes the stub when it is compiled: [`Instance::fill`](crate::kernel::Instance::fill) for a stub of the crate,
 //! [`Instance::fill_from`](crate::kernel::Instance::fill_from) for one that was read from a file. Both change what the simulator and the
-//! interpreter run.
+//! interpreter run. `graphc --attention-stubs FILE.rs` emits kernels that call the stub, with the exact steps and the head; the call
+//! inside [`attention_head`](crate::nn::attention::attention_head) knows neither and says steps of 1 and head 0.
 //!
 //! # Supplied stubs
 //! The slots themselves; [`online_softmax`], whose local memory does not grow with the number of keys; [`projection_cost_only`] and

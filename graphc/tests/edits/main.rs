@@ -1,13 +1,18 @@
-//! Hand edits: forked, listed, refused where the signature drifts, rebased.
+//! What users put in the places of generated texts: hand edits, forked, listed, refused where the signature drifts, rebased; stubs.
 
+#[path = "../support/mod.rs"]
 mod support;
+
+mod stubs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use graphc::edits::{Edit, EditError, Edits};
+use graphc::edits::{Edit, EditError, Edits, Generated};
 use graphc::emit::{Emission, Emitted, emit};
-use graphc::plan::plan;
+use graphc::import::{Options, import};
+use graphc::onnx::Model;
+use graphc::plan::{kernel, plan};
 use graphc::rewrite;
 use iss::target::QC_U;
 use prost::Message;
@@ -66,7 +71,7 @@ fn a_fork_is_listed_and_rebased() {
     Folders::change(&edit, "    #[kernel]\n", "    #[kernel]\n    #[edit(\"nothing yet\")]\n");
     let list = text(&folders.graphc(&["edits"]).stdout);
     assert!(list.contains("ffn") && list.contains("+1 -0") && list.contains("nothing yet"), "{list}");
-    assert!(list.contains("as forked"), "{list}");
+    assert!(list.contains("as forked") && list.contains("(+0.0 %)") && list.contains("equal"), "{list}");
 
     Folders::change(&generated, "GMAC", "billion steps");
     let list = text(&folders.graphc(&["edits"]).stdout);
@@ -74,6 +79,7 @@ fn a_fork_is_listed_and_rebased() {
     let json = folders.graphc(&["edits", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!((&json[0]["kernel"], &json[0]["added"]), (&"ffn".into(), &1.into()));
+    assert_eq!(json[0]["effect"]["cycles_before"], json[0]["effect"]["cycles_after"]);
     assert!(json[0]["base_moved"].as_str().unwrap().contains("+"));
 
     let rebased = folders.graphc(&["rebase", "ffn"]);
@@ -81,6 +87,28 @@ fn a_fork_is_listed_and_rebased() {
     let both = std::fs::read_to_string(&edit).unwrap();
     assert!(both.contains("nothing yet") && both.contains("billion steps"), "{both}");
     assert!(text(&folders.graphc(&["edits"]).stdout).contains("as forked"));
+}
+
+/// The worked example of `models/segformer/examples`.
+#[test]
+fn the_example_saves_cycles_and_changes_no_result() {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/segformer");
+    let model = Model::read(&models.join("networks/segformer_b0_city19_256x512_labels_int8_qop.onnx")).unwrap();
+    let (graph, _) = rewrite::all(&import(&model, &Options::default()).into_graph().unwrap()).unwrap();
+    let cut = kernel::parse(include_str!("../../boundaries/segformer_b0.txt")).unwrap();
+    let generated = Generated::of(&emit(&plan(graph, Some(&cut)).unwrap(), &Emission { target: QC_U }).unwrap());
+    let edits = Edits::open(&models.join("examples/kernels")).unwrap();
+    let edit = edits.of("pc02").unwrap();
+    let state = edit.state(generated.text("pc02").unwrap()).unwrap();
+    assert_eq!(state.base_moved, None, "`graphc rebase pc02` brings the example up to what is generated");
+    assert!(
+        state.drift.is_none() && state.says[0].starts_with("query, head, projection and sum in one walk"),
+        "{state:?}"
+    );
+    let effect = generated.effect(edit).unwrap();
+    assert_eq!((effect.changed_bytes, effect.output_bytes), (0, 8192 * 32));
+    // 63,288 of 80,335 cycles.
+    assert!(effect.cycles_after * 100 < effect.cycles_before * 80, "{effect:?}");
 }
 
 #[test]
