@@ -3,21 +3,21 @@
 use ccl_runtime::ccl;
 
 ccl! {
-    /// Fraction bits of logarithms and of 1/sigma, of 1/C, of normalised elements, of the mean and of output steps.
-    const L: usize = 24;
+    /// Fraction bits of logarithms, of 1/C, of the mean, and of 1/sigma of a norm whose sigma is about 1.
+    const L: usize = 26;
     const R: usize = 30;
-    const N: usize = 20;
-    const M: usize = 16;
+    const S: usize = 23;
+    const I: usize = 24;
 
     /// 1/sigma in steps of `x`, and the mean in units of sigma.
     ///
     /// # Units
-    /// `epsilon` as in [`layer_norm`].
+    /// `epsilon` and `N` as in [`layer_norm`].
     #[inline]
-    pub fn statistics<const C: usize, const E: usize, const A: usize>(
+    pub fn statistics<const C: usize, const E: usize, const A: usize, const N: usize>(
         a: &Lrm<i8, C>,
         epsilon: Fx<E>,
-    ) -> (Q<Fx<L>>, Q<Fx<N>>) {
+    ) -> (Q<Fx<N>>, Q<Fx<N>>) {
         let mut sum = splat(0i32);
         let mut squares = splat(0i32);
         for c in 0..C {
@@ -31,19 +31,19 @@ ccl! {
         let of_sum = fx_mul::<E>(fx_raw::<A>(sum), fx_raw::<0>(sum));
         let variance = max(of_squares - of_sum, fx_raw::<E>(splat(0))) + epsilon;
         let logarithm = ln::<L>(fx_raw::<A>(count * count)) - ln::<L>(variance);
-        let inverse = exp::<L>(logarithm >> 1);
-        let mean = fx_mul::<M>(fx_raw::<0>(sum), fx_raw::<R>(splat(((1 << R) + C as i32 / 2) / C as i32)));
+        let inverse = exp::<N>(logarithm >> 1);
+        let mean = fx_mul::<S>(fx_raw::<0>(sum), fx_raw::<R>(splat(((1 << R) + C as i32 / 2) / C as i32)));
         (inverse, fx_mul::<N>(mean, inverse))
     }
 
     /// Output steps of a normalised element.
     ///
     /// # Units
-    /// `of_row` is what [`statistics`] gives; gamma and beta as in [`layer_norm`].
+    /// `of_row` is what [`statistics`] gives; `N`, `M`, gamma and beta as in [`layer_norm`].
     #[inline]
-    pub fn normal_steps<const G: usize>(
+    pub fn normal_steps<const G: usize, const N: usize, const M: usize>(
         v: Q<i8>,
-        of_row: (Q<Fx<L>>, Q<Fx<N>>),
+        of_row: (Q<Fx<N>>, Q<Fx<N>>),
         gamma: Q<Fx<G>>,
         beta: Q<i32>,
     ) -> Q<i8> {
@@ -59,11 +59,13 @@ ccl! {
     /// # Shapes
     /// `x, y: [C, H, W]`; `parameters: [2 * C]`, a gamma and a beta for each channel in turn.
     /// # Units
-    /// Gamma is in steps of `y`, with `G` fraction bits; so is beta, with 16, and it holds the zero point of `y` and the half that rounds. `epsilon` is that
-    /// of the operator times `C * C / (s_x * s_x)`, with `E` fraction bits, in units of `2^A`; at least one unit of its format.
+    /// Gamma is in steps of `y`, with `G` fraction bits; so is beta, with `M`, and it holds the zero point of `y` and the half that rounds.
+    /// Elements in units of sigma and 1/sigma have `N`: as many as `C / sqrt(C - 1)`, the most that 1/sigma can be where elements differ, leaves of
+    /// 31; products with 1/sigma are exact then, whatever wraps before the mean is taken off. `M` is what the largest result leaves. `epsilon` is that of
+    /// the operator times `C * C / (s_x * s_x)`, with `E` fraction bits, in units of `2^A`; at least one unit of its format.
     /// # Source
     /// `NUMERICS.md`, LayerNormalization; `MACHINE.md` section 6.
-    #[kernel(reference = crate::nn::reference::layer_norm::<G, E, A>)]
+    #[kernel(reference = crate::nn::reference::layer_norm::<G, E, A, M>)]
     pub fn layer_norm<
         const C: usize,
         const H: usize,
@@ -72,6 +74,8 @@ ccl! {
         const G: usize,
         const E: usize,
         const A: usize,
+        const N: usize,
+        const M: usize,
     >(
         x: &Ocm<i8, Packed<C, H, W>>,
         parameters: &Ocm<i32, Vector<PARAMETERS>>,
@@ -82,14 +86,14 @@ ccl! {
         assert!(A == 0 || E == 0, "bits are dropped or added");
         for t in x.tiles().pipelined(2) {
             let a = t.fetch::<Lrm<i8, C>>().wait();
-            let (inverse, offset) = statistics::<C, E, A>(&a, epsilon);
+            let (inverse, offset) = statistics::<C, E, A, N>(&a, epsilon);
             let mut stream = broadcast(parameters);
             for c in (0..C).step_by(4) {
                 let mut out = Lrm::<i8, 4>::new();
                 for i in 0..4 {
                     if c + i < C {
                         let gamma = fx_raw::<G>(stream.next::<i32>());
-                        out[i] = normal_steps::<G>(a[c + i], (inverse, offset), gamma, stream.next::<i32>());
+                        out[i] = normal_steps::<G, N, M>(a[c + i], (inverse, offset), gamma, stream.next::<i32>());
                     }
                 }
                 y.at(t).channels(c).store(out);
@@ -114,6 +118,7 @@ ccl! {
         const G: usize,
         const E: usize,
         const A: usize,
+        const N: usize,
         const F: usize,
     >(
         x: &Ocm<i8, Packed<C, H, W>>,
@@ -125,7 +130,7 @@ ccl! {
         assert!(A == 0 || E == 0, "bits are dropped or added");
         for t in x.tiles().pipelined(2) {
             let a = t.fetch::<Lrm<i8, C>>().wait();
-            let (inverse, offset) = statistics::<C, E, A>(&a, epsilon);
+            let (inverse, offset) = statistics::<C, E, A, N>(&a, epsilon);
             let mut stream = broadcast(parameters);
             for c in 0..C {
                 let normal = fx_mul::<N>(fx_raw::<0>(a[c].widen::<i32>()), inverse) - offset;
@@ -147,7 +152,7 @@ ccl! {
     /// epsilon of the second norm times `C`, in square units, at least one unit of its format.
     /// # Source
     /// `NUMERICS.md`, LayerNormalization.
-    #[kernel(reference = crate::nn::reference::layer_norm_twice::<G, E, A, B, F, V>)]
+    #[kernel(reference = crate::nn::reference::layer_norm_twice::<G, E, A, B, F, V, M>)]
     pub fn layer_norm_twice<
         const C: usize,
         const H: usize,
@@ -159,6 +164,8 @@ ccl! {
         const B: usize,
         const F: usize,
         const V: usize,
+        const N: usize,
+        const M: usize,
     >(
         x: &Ocm<i8, Packed<C, H, W>>,
         parameters: &Ocm<i32, Vector<PARAMETERS>>,
@@ -170,7 +177,7 @@ ccl! {
         assert!(A == 0 || E == 0, "bits are dropped or added");
         for t in x.tiles().pipelined(2) {
             let a = t.fetch::<Lrm<i8, C>>().wait();
-            let (inverse, offset) = statistics::<C, E, A>(&a, epsilon);
+            let (inverse, offset) = statistics::<C, E, A, N>(&a, epsilon);
             let mut stream = broadcast(parameters);
             let mut first = Lrm::<Fx<F>, C>::new();
             let mut sum = splat(fx::<F>(0.0));
@@ -181,14 +188,15 @@ ccl! {
                 sum += first[c];
             }
             let mean = fx_mul::<F>(sum, fx_raw::<R>(splat(((1 << R) + C as i32 / 2) / C as i32)));
-            let mut squares = splat(added);
+            // Squares lose half of their last bit each.
+            let mut squares = splat(added) + fx_raw::<V>(splat(C as i32 / 2));
             for c in 0..C {
                 first[c] -= mean;
                 squares += fx_mul::<V>(first[c], first[c]);
             }
             // 1/sigma: exp((ln(C) - ln(C * variance)) / 2).
             let logarithm = ln::<L>(fx_raw::<0>(splat(C as i32))) - ln::<L>(squares);
-            let inverse_of_first = exp::<L>(logarithm >> 1);
+            let inverse_of_first = exp::<I>(logarithm >> 1);
             for c in (0..C).step_by(4) {
                 let mut out = Lrm::<i8, 4>::new();
                 for i in 0..4 {

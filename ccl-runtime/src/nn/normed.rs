@@ -12,10 +12,10 @@ ccl! {
     /// As [`dense_bias_residual`](crate::nn::matmul::dense_bias_residual); `parameters: [2 * CO]` as of
     /// [`layer_norm`](crate::nn::layer_norm::layer_norm).
     /// # Units
-    /// As of both; `residual` goes to steps of the sum that is normalised.
+    /// As of both; `residual` goes to steps of the sum that is normalised. `U` is what `N` is to the norm.
     /// # Source
     /// `NUMERICS.md`, QLinearMatMul, QLinearAdd and LayerNormalization.
-    #[kernel(reference = crate::nn::reference::dense_bias_residual_norm::<G, E, A>)]
+    #[kernel(reference = crate::nn::reference::dense_bias_residual_norm::<G, E, A, M>)]
     pub fn dense_bias_residual_norm<
         const N: usize,
         const CI: usize,
@@ -26,6 +26,8 @@ ccl! {
         const G: usize,
         const E: usize,
         const A: usize,
+        const U: usize,
+        const M: usize,
     >(
         x: &Ocm<i8, Tokens<N, CI>>,
         w: &Ocm<i8, Stream<CO, CI>>,
@@ -54,13 +56,13 @@ ccl! {
             for o in (0..CO).step_by(4) {
                 sum[o..o + 4] = sums::<4>(sum.slice::<4>(o), b.slice::<4>(o), residual);
             }
-            let of_row = statistics::<CO, E, A>(&sum, epsilon);
+            let of_row = statistics::<CO, E, A, U>(&sum, epsilon);
             let mut stream = broadcast(parameters);
             for o in (0..CO).step_by(4) {
                 let mut out = Lrm::<i8, 4>::new();
                 for i in 0..4 {
                     let gamma = fx_raw::<G>(stream.next::<i32>());
-                    out[i] = normal_steps::<G>(sum[o + i], of_row, gamma, stream.next::<i32>());
+                    out[i] = normal_steps::<G, U, M>(sum[o + i], of_row, gamma, stream.next::<i32>());
                 }
                 y.at(t).channels(o).store(out);
             }
@@ -72,10 +74,10 @@ ccl! {
     /// # Shapes
     /// As [`ffn_relu`](crate::nn::ffn::ffn_relu); `parameters: [2 * C]` as of [`layer_norm`](crate::nn::layer_norm::layer_norm).
     /// # Units
-    /// As of both; `residual` goes to steps of the sum that is normalised.
+    /// As of both; `residual` goes to steps of the sum that is normalised. `U` is what `N` is to the norm.
     /// # Source
     /// `NUMERICS.md`: QLinearMatMul, QLinearAdd, QLinearMatMul, QLinearAdd, QLinearAdd, LayerNormalization.
-    #[kernel(reference = crate::nn::reference::ffn_relu_norm::<G, E, A>)]
+    #[kernel(reference = crate::nn::reference::ffn_relu_norm::<G, E, A, M>)]
     pub fn ffn_relu_norm<
         const N: usize,
         const C: usize,
@@ -86,6 +88,8 @@ ccl! {
         const G: usize,
         const E: usize,
         const A: usize,
+        const U: usize,
+        const M: usize,
     >(
         x: &Ocm<i8, Tokens<N, C>>,
         expand: &Ocm<i8, Stream<HIDDEN, C>>,
@@ -120,13 +124,13 @@ ccl! {
                 let own = biased::<4>(product, biases, project_scales);
                 sum[o..o + 4] = sums::<4>(&own, a.slice::<4>(o), residual);
             }
-            let of_row = statistics::<C, E, A>(&sum, epsilon);
+            let of_row = statistics::<C, E, A, U>(&sum, epsilon);
             let mut stream = broadcast(parameters);
             for o in (0..C).step_by(4) {
                 let mut out = Lrm::<i8, 4>::new();
                 for i in 0..4 {
                     let gamma = fx_raw::<G>(stream.next::<i32>());
-                    out[i] = normal_steps::<G>(sum[o + i], of_row, gamma, stream.next::<i32>());
+                    out[i] = normal_steps::<G, U, M>(sum[o + i], of_row, gamma, stream.next::<i32>());
                 }
                 y.at(t).channels(o).store(out);
             }

@@ -37,13 +37,13 @@ ccl! {
     const RELU_U: Kernel = ffn_relu::<361, 12, 16, 18, 20>;
 
     #[instance(target = QC_U)]
-    const RESIDUAL_NORM_U: Kernel = dense_bias_residual_norm::<361, 24, 20, 18, 20, 40, 22, 7, 0>;
+    const RESIDUAL_NORM_U: Kernel = dense_bias_residual_norm::<361, 24, 20, 18, 20, 40, 22, 7, 0, 28, 16>;
     #[instance(target = QC_N)]
-    const RESIDUAL_NORM_N: Kernel = dense_bias_residual_norm::<70, 17, 8, 8, 8, 16, 22, 7, 0>;
+    const RESIDUAL_NORM_N: Kernel = dense_bias_residual_norm::<70, 17, 8, 8, 8, 16, 22, 7, 0, 29, 16>;
     #[instance(target = QC_U)]
-    const RELU_NORM_U: Kernel = ffn_relu_norm::<360, 12, 16, 15, 24, 24, 22, 7, 0>;
+    const RELU_NORM_U: Kernel = ffn_relu_norm::<360, 12, 16, 15, 24, 24, 22, 7, 0, 29, 16>;
     #[instance(target = QC_N)]
-    const RELU_NORM_N: Kernel = ffn_relu_norm::<70, 8, 12, 8, 8, 16, 22, 7, 0>;
+    const RELU_NORM_N: Kernel = ffn_relu_norm::<70, 8, 12, 8, 8, 16, 22, 7, 0, 29, 16>;
 
     #[instance(target = QC_U)]
     const PROJECTIONS_U: Kernel = projections::<8, 12, 15, 24, 16>;

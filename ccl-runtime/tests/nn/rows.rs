@@ -23,20 +23,20 @@ ccl! {
     const WIDE: Kernel = softmax_wide::<70, 19, 22, 22>;
 
     #[instance(target = QC_U)]
-    const NORM_U: Kernel = layer_norm::<32, 35, 40, 64, 22, 6, 0>;
+    const NORM_U: Kernel = layer_norm::<32, 35, 40, 64, 22, 6, 0, 28, 20>;
     #[instance(target = QC_N)]
-    const NORM_N: Kernel = layer_norm::<6, 9, 17, 12, 22, 10, 0>;
+    const NORM_N: Kernel = layer_norm::<6, 9, 17, 12, 22, 10, 0, 29, 20>;
     #[instance(target = QC_N)]
-    const NORM_WIDE: Kernel = layer_norm::<512, 9, 9, 1024, 22, 0, 2>;
+    const NORM_WIDE: Kernel = layer_norm::<512, 9, 9, 1024, 22, 0, 2, 26, 20>;
     #[instance(target = QC_N)]
-    const NORM_ONE: Kernel = layer_norm::<1, 1, 1, 2, 22, 10, 0>;
+    const NORM_ONE: Kernel = layer_norm::<1, 1, 1, 2, 22, 10, 0, 30, 20>;
 
     #[instance(target = QC_U)]
-    const TWICE_U: Kernel = layer_norm_twice::<32, 35, 40, 128, 22, 6, 0, 24, 24, 23>;
+    const TWICE_U: Kernel = layer_norm_twice::<32, 35, 40, 128, 22, 6, 0, 24, 24, 23, 28, 20>;
     #[instance(target = QC_N)]
-    const TWICE_N: Kernel = layer_norm_twice::<6, 9, 17, 24, 22, 10, 0, 24, 26, 25>;
+    const TWICE_N: Kernel = layer_norm_twice::<6, 9, 17, 24, 22, 10, 0, 24, 26, 25, 29, 20>;
     #[instance(target = QC_N)]
-    const TWICE_WIDE: Kernel = layer_norm_twice::<256, 9, 9, 1024, 22, 0, 0, 24, 21, 20>;
+    const TWICE_WIDE: Kernel = layer_norm_twice::<256, 9, 9, 1024, 22, 0, 0, 24, 21, 20, 26, 20>;
 
     #[instance(target = QC_U)]
     const FLAT: Kernel = softmax::<1100, 128, 23, 19>;
@@ -129,7 +129,7 @@ fn normal_rows_of_normal_rows() {
                 (true, 0) => (0.4 + 1.1 * part, b),
                 (true, _) => (0.6 * part - 0.3, f),
                 (false, 0) => (20.0 + 25.0 * part, 22),
-                (false, _) => (30.0 * part - 12.0, 16),
+                (false, _) => (30.0 * part - 12.0, 20),
             };
             (value * f64::from(1u32 << fraction)).round() as i64
         });
@@ -152,8 +152,11 @@ fn normal_rows() {
         // Gamma over the step of the output, and beta with the zero point: those of a trained network.
         let parameters = HostTensor::from_fn(ElemType::I32, &[2 * channels], |i| {
             let part = (i as i64 * 7919 % 1000) as f64 / 1000.0;
-            let value =
-                if i % 2 == 0 { (20.0 + 25.0 * part) * f64::from(1 << 22) } else { (30.0 * part - 12.0) * 65536.0 };
+            let value = if i % 2 == 0 {
+                (20.0 + 25.0 * part) * f64::from(1 << 22)
+            } else {
+                (30.0 * part - 12.0) * f64::from(1 << 20)
+            };
             value.round() as i64
         });
         let epsilon =

@@ -231,8 +231,9 @@ pub(crate) fn write_norm(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand
     let (name, words, generics, epsilons) = match norm.before.as_deref() {
         None => {
             let found = layer_norm(&gamma, &beta, epsilon, x.q.scale, (q.scale, q.zero));
-            let [g, e, a] = found.formats.map(|bits| bits as usize);
-            ("layer_norm", found.words, vec![c, h, w, 2 * c, g, e, a], vec![fixed(found.epsilon, e as u32)?])
+            let formats = found.formats.map(|bits| bits as usize);
+            let epsilons = vec![fixed(found.epsilon, found.formats[1])?];
+            ("layer_norm", found.words, [&[c, h, w, 2 * c], formats.as_slice()].concat(), epsilons)
         }
         Some(Norm { before: Some(_), .. }) => {
             return Err(
@@ -269,14 +270,14 @@ fn write_norm_fixed(cx: &Context, text: &mut Text, norm: &Norm, x: &Operand, y: 
     let fraction = FIXED.scale.recip().log2() as u32;
     let found = layer_norm_fixed(&gamma, &beta, epsilon, x.q.scale, fraction);
     let found = found.ok_or("its result is too large for the fixed point in which it leaves the device")?;
-    let [g, e, a] = found.formats.map(|bits| bits as usize);
+    let formats = found.formats.map(|bits| bits as usize);
     let args = [
         variable(text, x)?.clone().read(&packed(dims)),
         text.constant(&format!("{}_norm", y.name), Constant::words(&found.words)),
         y.write(&format!("Planar<{c}, {h}, {w}>")),
-        fixed(found.epsilon, e as u32)?,
+        fixed(found.epsilon, found.formats[1])?,
     ];
-    let generics = [c, h, w, 2 * c, g, e, a, fraction as usize];
+    let generics = [&[c, h, w, 2 * c], formats.as_slice()].concat();
     text.call(&format!("{NN}::layer_norm::layer_norm_fixed"), &generics, &args);
     Ok(())
 }

@@ -95,17 +95,17 @@ pub fn fixed(value: f64, fraction: u32) -> Result<String, String> {
 pub struct NormParameters {
     /// A gamma and a beta for each channel in turn.
     pub words: Vec<i32>,
-    /// Fraction bits of gamma, of the variance, and bits that the variance drops.
-    pub formats: [u32; 3],
+    /// Fraction bits of gamma, of the variance, bits that the variance drops, fraction bits of elements in units of sigma and of results.
+    pub formats: [u32; 5],
     /// What is added to the variance.
     pub epsilon: f64,
 }
 
 /// Parameters of `nn::layer_norm`: gamma and beta in steps of the output, beta with its zero point and the half that rounds.
 pub fn layer_norm(gamma: &[f32], beta: &[f32], epsilon: f32, input: f32, output: (f32, i32)) -> NormParameters {
-    let (words, g) = output_steps(gamma, beta, output);
+    let (words, [g, m]) = output_steps(gamma, beta, output);
     let ([e, a], epsilon) = variance_bits(gamma.len(), epsilon, input);
-    NormParameters { words, formats: [g, e, a], epsilon }
+    NormParameters { words, formats: [g, e, a, normal_bits(gamma.len()), m], epsilon }
 }
 
 /// Parameters of `nn::layer_norm_fixed`, whose output has so many fraction bits; `None` where its numbers leave 32 bits.
@@ -125,16 +125,19 @@ pub fn layer_norm_fixed(
     let ([e, a], epsilon) = variance_bits(gamma.len(), epsilon, input);
     let pairs = gamma.iter().zip(beta);
     let words = pairs.flat_map(|(&gamma, &beta)| [bits(gamma.into(), g), bits(beta.into(), fraction)]).collect();
-    Some(NormParameters { words, formats: [g, e, a], epsilon })
+    Some(NormParameters { words, formats: [g, e, a, normal_bits(gamma.len()), fraction], epsilon })
 }
 
-/// Gammas and betas in steps of the output, and the fraction bits of the gammas.
-fn output_steps(gamma: &[f32], beta: &[f32], output: (f32, i32)) -> (Vec<i32>, u32) {
+/// Gammas and betas in steps of the output, the fraction bits of the gammas, and those of the betas and of results.
+fn output_steps(gamma: &[f32], beta: &[f32], output: (f32, i32)) -> (Vec<i32>, [u32; 2]) {
     let steps = |v: f32| f64::from(v) / f64::from(output.0);
     let g = gamma_bits(gamma.iter().map(|&g| steps(g)));
     let offset = f64::from(output.1) + 0.5;
-    let pairs = gamma.iter().zip(beta);
-    (pairs.flat_map(|(&gamma, &beta)| [bits(steps(gamma), g), bits(steps(beta) + offset, 16)]).collect(), g)
+    let pairs = || gamma.iter().zip(beta).map(|(&gamma, &beta)| (steps(gamma), steps(beta) + offset));
+    // An element in units of sigma is below the root of the channels.
+    let root = (gamma.len() as f64).sqrt();
+    let m = room_bits(pairs().map(|(gamma, beta)| root * gamma.abs() + beta.abs()).fold(1.0, f64::max)).min(22);
+    (pairs().flat_map(|(gamma, beta)| [bits(gamma, g), bits(beta, m)]).collect(), [g, m])
 }
 
 fn bits(v: f64, fraction: u32) -> i32 {
@@ -144,15 +147,22 @@ fn bits(v: f64, fraction: u32) -> i32 {
 /// Fraction bits that the largest of some factors leaves.
 fn gamma_bits(gamma: impl Iterator<Item = f64>) -> u32 {
     let largest = gamma.map(f64::abs).fold(0.0, f64::max);
-    30_u32.saturating_sub(largest.max(1.0).log2().floor() as u32 + 1).min(24)
+    30_u32.saturating_sub(largest.max(1.0).log2().floor() as u32 + 1).min(28)
+}
+
+/// Fraction bits of elements in units of sigma: what is left by 1/sigma of whole numbers that differ by one step in one channel, the
+/// least that they can.
+fn normal_bits(channels: usize) -> u32 {
+    let count = channels.max(2) as f64;
+    31 - (count / (count - 1.0).sqrt()).log2().ceil() as u32
 }
 
 /// Fraction bits of a variance times `C * C` and bits that it drops; epsilon in its units.
 fn variance_bits(channels: usize, epsilon: f32, input: f32) -> ([u32; 2], f64) {
-    // It is at most C * C * 2^14, of steps around a zero point 4 times that; with its fraction bits and epsilon it has 31 bits.
+    // It is at most C * C * 2^14, whatever the zero point; with its fraction bits and epsilon it has 31 bits.
     let count = channels as f64;
     let added = f64::from(epsilon) * count * count / (f64::from(input) * f64::from(input));
-    let room = 30.0 - (count * count * 16384.0 + added).log2();
+    let room = 31.0 - (count * count * 16384.0 + added).log2();
     let (e, a) = if room >= 0.0 { (room.floor() as u32, 0) } else { (0, (-room).ceil() as u32) };
     let e = e.min(16);
     let unit = 2.0_f64.powi(-(e as i32));
@@ -165,8 +175,8 @@ pub struct TwiceParameters {
     /// A gamma and a beta for each channel in turn, of the first norm and then of the second.
     pub words: Vec<i32>,
     /// Fraction bits of the second's gamma, of the variance, bits that that drops, fraction bits of the first's gamma, of its result
-    /// and of its squares.
-    pub formats: [u32; 6],
+    /// and of its squares, of elements in units of sigma and of results.
+    pub formats: [u32; 8],
     /// What is added to the variance of the input, and to the squares.
     pub epsilons: [f64; 2],
 }
@@ -196,10 +206,11 @@ pub fn layer_norm_twice(first: NormOf, second: NormOf, input: f32, output: (f32,
     let v = room_bits(squares).min(28);
     let mut words = Vec::with_capacity(4 * first.0.len());
     words.extend(first.0.iter().zip(first.1).flat_map(|(&g, &beta)| [bits(units(g), b), bits(units(beta), f)]));
-    let (of_second, g) = output_steps(second.0, second.1, output);
+    let (of_second, [g, m]) = output_steps(second.0, second.1, output);
     words.extend(of_second);
     let added = added.max(2.0_f64.powi(-(v as i32)));
-    TwiceParameters { words, formats: [g, e, a, b, f, v], epsilons: [epsilon, added] }
+    let n = normal_bits(first.0.len());
+    TwiceParameters { words, formats: [g, e, a, b, f, v, n, m], epsilons: [epsilon, added] }
 }
 
 /// Fraction bits that numbers up to `most` leave of 31, one apart.
@@ -221,14 +232,6 @@ pub fn step_bits(steps: f64) -> u32 {
 pub fn exponentials(scale: f32, fraction: u32) -> Vec<i32> {
     let one = f64::from(1_u32 << fraction);
     (0..256).map(|d| ((-f64::from(d) * f64::from(scale)).exp() * one).round_ties_even() as i32).collect()
-}
-
-/// Biases, less their zero point, in steps of a sum, 21 fraction bits, as `nn::tables::addends` makes them; with the zero point of
-/// the sum.
-pub fn addends(biases: &[i32], ratio: f32, zero: i32) -> Vec<i32> {
-    let one = f64::from(1_u32 << 21);
-    let steps = |b: i32| f64::from(b as f32 * ratio) + f64::from(zero);
-    biases.iter().map(|&b| (steps(b) * one).round_ties_even() as i32).collect()
 }
 
 #[cfg(test)]
@@ -255,7 +258,6 @@ mod tests {
         assert_eq!(stream.layout, "Stream<1, 8>");
         assert_eq!(stream.bytes[..4], [5, 0, 0, 0]);
         assert_eq!((&stream.bytes[16..20], &stream.bytes[32..36]), (&[1, 2, 3, 0][..], &[254, 255, 255, 255][..]));
-        assert_eq!(addends(&[3, -4], 0.5, -1), [1 << 20, -3 << 21]);
     }
 
     #[test]
@@ -272,19 +274,18 @@ mod tests {
     fn a_norm_of_a_norm_fits_its_formats() {
         let first = ([0.011; 256].as_slice(), [0.003; 256].as_slice(), 1e-5);
         let n = layer_norm_twice(first, (&[1.0; 256], &[0.0; 256], 1e-6), 0.03, (0.03125, 0));
-        let [g, e, a, b, f, v] = n.formats;
         // In units of 2^-7 gammas are 1.4, so that sums over channels reach 360 + 98 and squares (22.5 + 6.1)^2.
-        assert_eq!((g, e, a, b, f, v), (24, 0, 1, 24, 21, 20));
+        assert_eq!(n.formats, [24, 0, 0, 28, 21, 20, 26, 20]);
         assert_eq!(n.words.len(), 1024);
-        assert_eq!(n.words[..2], [bits(f64::from(0.011_f32) * 128.0, 24), bits(f64::from(0.003_f32) * 128.0, 21)]);
+        assert_eq!(n.words[..2], [bits(f64::from(0.011_f32) * 128.0, 28), bits(f64::from(0.003_f32) * 128.0, 21)]);
         assert!((n.epsilons[1] - 256.0 * 1e-6 * 16384.0).abs() < 1e-5, "{:?}", n.epsilons);
     }
 
     #[test]
     fn norm_parameters_fit_their_formats() {
         let n = layer_norm(&[1.0; 32], &[0.5; 32], 1e-5, 0.03, (0.03125, 3));
-        assert_eq!((n.words.len(), n.formats), (64, [24, 5, 0]));
-        assert_eq!(n.words[..2], [32 << 24, ((16.0 + 3.5) * 65536.0) as i32]);
+        assert_eq!((n.words.len(), n.formats), (64, [24, 6, 0, 28, 20]));
+        assert_eq!(n.words[..2], [32 << 24, (39 << 20) / 2]);
         let wide = layer_norm(&[2.0; 512], &[0.0; 512], 1e-5, 0.02, (0.02, 0));
         assert!(wide.formats[1] == 0 && wide.formats[2] >= 2, "{:?}", wide.formats);
     }

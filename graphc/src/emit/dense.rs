@@ -1,7 +1,7 @@
 //! Dense layers: products with weights, their biases and the residual sums behind them, as calls of the kernel library.
 
 use crate::emit::calls::{Context, NN, Reason, addable, packed, pair, symmetric, variable};
-use crate::emit::constants::{Constant, addends, scale};
+use crate::emit::constants::{Constant, scale};
 use crate::emit::text::{TensorType, Text, Variable};
 use crate::graph::op::{QParam, QParams};
 use crate::graph::{NodeId, Op};
@@ -90,16 +90,17 @@ pub(crate) fn dense_parts(cx: &Context, dense: &Dense) -> Reason<DenseParts> {
     };
     let mut end = y;
     if let Some(bias) = dense.bias {
-        let (constant, q, product, y) = cx.read.bias(bias)?;
-        if constant.len() != outputs {
-            return Err(format!("a bias of {} elements for {outputs} outputs is not emitted yet", constant.len()));
+        let bias = cx.read.bias(bias)?;
+        let (product, y, n) = (bias.product, bias.y, bias.elements.len());
+        if n != outputs {
+            return Err(format!("a bias of {n} elements for {outputs} outputs is not emitted yet"));
         }
-        let steps: Vec<i32> = constant.iter().map(|&v| i32::from(v) - q.zero).collect();
-        let largest = steps.iter().map(|v| v.abs()).max().unwrap_or(0) as f32 * q.scale / y.scale;
+        let steps = bias.elements.iter().map(|&v| (i32::from(v) - bias.q.zero).abs());
+        let largest = steps.max().unwrap_or(0) as f32 * bias.q.scale / y.scale;
         if 255.0 * product.scale / y.scale + largest + 128.0 >= 1000.0 {
             return Err("the sum with its bias leaves the fixed point in which it is rounded".to_owned());
         }
-        let words = addends(&steps, q.scale / y.scale, y.zero);
+        let words = bias.addends()?;
         parts.weights = if symmetric(&[a, product, y]) {
             Constant::stream(outputs, rows.features, &weights, &words)
         } else {

@@ -1,5 +1,6 @@
 //! Emission: a plan as a folder of `ccl!` kernels that a person can read and edit, their constants and a manifest.
 
+mod addends;
 mod attention;
 mod calls;
 pub mod constants;

@@ -39,10 +39,10 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Const arguments of the norm's part: words, and formats of gamma and variance.
-fn formats(parameters: &NormParameters) -> [usize; 4] {
-    let [g, e, a] = parameters.formats.map(|bits| bits as usize);
-    [parameters.words.len(), g, e, a]
+/// Const arguments of the norm's part: words, and formats.
+fn formats(parameters: &NormParameters) -> [usize; 6] {
+    let [g, e, a, n, m] = parameters.formats.map(|bits| bits as usize);
+    [parameters.words.len(), g, e, a, n, m]
 }
 
 fn write_dense(cx: &Context, text: &mut Text, dense: &Dense, norm: &NormParameters, y: &Variable) -> Reason<bool> {

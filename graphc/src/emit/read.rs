@@ -1,5 +1,6 @@
 //! Constants of a graph as emission needs them.
 
+use crate::emit::addends::Bias;
 use crate::emit::calls::Reason;
 use crate::golden;
 use crate::graph::op::{Binary, QParam};
@@ -10,9 +11,6 @@ use crate::rewrite::pattern::Matcher;
 pub(crate) struct Reader<'a> {
     m: Matcher<'a>,
 }
-
-/// A bias that is added in int8: its elements and scale, the scale of what it is added to, and that of the sum.
-type Bias = (Vec<i8>, QParam, QParam, QParam);
 
 impl<'a> Reader<'a> {
     pub fn new(graph: &'a Graph) -> Self {
@@ -78,9 +76,9 @@ impl<'a> Reader<'a> {
         };
         let (first, second) = (self.input(node, 0)?, self.input(node, 1)?);
         if self.m.graph.value(first).constant.is_some() {
-            Ok((self.elements(first)?, a, b, y))
+            Ok(Bias { elements: self.elements(first)?, q: a, product: b, y, is_first: true })
         } else {
-            Ok((self.elements(second)?, b, a, y))
+            Ok(Bias { elements: self.elements(second)?, q: b, product: a, y, is_first: false })
         }
     }
 

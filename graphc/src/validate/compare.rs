@@ -51,13 +51,16 @@ impl Context<'_> {
     /// A row for each tensor of a unit.
     fn unit(&self, unit: &Unit) -> Vec<Row> {
         let isolated = self.subject.isolated(unit, self.reference);
-        let bars = unit.nodes.iter().filter_map(|name| self.by_name.get(name.as_str()));
-        let ops: Vec<&Op> = bars.map(|node| &node.op).collect();
+        let of = |names: &[String]| -> Vec<&Op> {
+            names.iter().filter_map(|name| self.by_name.get(name.as_str())).map(|node| &node.op).collect()
+        };
+        let ops = of(&unit.nodes);
+        let all = [of(&unit.shares), of(&unit.nodes)].concat();
         let row = |(i, name): (usize, &String)| {
             let Some(expected) = self.reference.tensor(name) else {
                 return Row::missing(name, format!("{} does not show it", self.reference.label()));
             };
-            let bar = Bar::of_unit(&ops, expected.dtype());
+            let bar = Bar::of_unit(&all, expected.dtype());
             let mut row = match &isolated {
                 Ok(tensors) => Row::new(name, &tensors[i], &expected, bar),
                 Err(error) => Row::missing(name, error.to_string()),

@@ -223,7 +223,7 @@ impl Summary {
         let quantised = || tensors.iter().filter(|row| row.dtype.is_some_and(DType::is_int8));
         let mut rates: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for row in &tensors {
-            if let Some(Bar::Rare { per }) = row.bar {
+            if let Some(Bar::Rare { per, .. }) = row.bar {
                 let (total, mismatches) = rates.entry(per).or_default();
                 *total += row.total;
                 *mismatches += differ(row);

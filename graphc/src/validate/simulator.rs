@@ -163,6 +163,19 @@ fn a_kernel_each(plan: &Plan) -> Vec<Boundary> {
 }
 
 impl Simulated<'_> {
+    /// Gives each part the nodes of the parts before it that its buffer is of.
+    fn share(&self, units: &mut [Unit]) {
+        let plan = &self.steps.plan;
+        let root = |unit: &Unit| Some(plan.grouped.views.get(&plan.graph.find(&unit.outputs[0])?)?.root);
+        let mut before: HashMap<ValueId, Vec<String>> = HashMap::new();
+        for unit in units {
+            let Some(root) = root(unit).filter(|root| self.steps.writers.contains_key(root)) else { continue };
+            let nodes = before.entry(root).or_default();
+            unit.shares = nodes.clone();
+            nodes.extend(unit.nodes.iter().cloned());
+        }
+    }
+
     /// The tensor that shows each value of the imported graph: itself, or that of the first reader that is shown.
     fn shown_by(&self) -> Vec<Option<String>> {
         let graph = self.graph;
@@ -204,11 +217,12 @@ impl Subject for Simulated<'_> {
             let own = || self.graph.value(node.outputs[0]).name.clone();
             let tensor = node.outputs.iter().find_map(|output| shown[output.index()].clone()).unwrap_or_else(own);
             let place = *places.entry(tensor.clone()).or_insert_with(|| {
-                units.push(Unit { nodes: Vec::new(), outputs: vec![tensor] });
+                units.push(Unit { nodes: Vec::new(), shares: Vec::new(), outputs: vec![tensor] });
                 units.len() - 1
             });
             units[place].nodes.push(node.name.clone());
         }
+        self.share(&mut units);
         units
     }
 

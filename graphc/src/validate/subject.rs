@@ -12,6 +12,8 @@ use crate::validate::values::{Named, Values};
 pub struct Unit {
     /// Names of its nodes in the ONNX file, in order.
     pub nodes: Vec<String>,
+    /// Nodes before it whose results are the same memory, so that what holds for them holds for it.
+    pub shares: Vec<String>,
     /// The tensors that show its results, by their names in the file.
     pub outputs: Vec<String>,
 }
@@ -88,8 +90,11 @@ impl Values for Golden<'_> {
 impl Subject for Golden<'_> {
     fn units(&self) -> Vec<Unit> {
         let name = |id: &ValueId| self.graph.value(*id).name.clone();
-        let unit =
-            |node: &Node| Unit { nodes: vec![node.name.clone()], outputs: node.outputs.iter().map(name).collect() };
+        let unit = |node: &Node| Unit {
+            nodes: vec![node.name.clone()],
+            shares: Vec::new(),
+            outputs: node.outputs.iter().map(name).collect(),
+        };
         self.graph.nodes().iter().map(unit).collect()
     }
 

@@ -88,9 +88,9 @@ ccl! {
     #[instance(target = QC_U)]
     const SOFTMAX_WIDE: Kernel = softmax_wide::<8192, 128, 22, 22>;
     #[instance(target = QC_U)]
-    const NORM_32: Kernel = layer_norm::<32, 64, 128, 64, 22, 6, 0>;
+    const NORM_32: Kernel = layer_norm::<32, 64, 128, 64, 22, 6, 0, 28, 20>;
     #[instance(target = QC_U)]
-    const NORM_256: Kernel = layer_norm::<256, 64, 128, 512, 22, 0, 0>;
+    const NORM_256: Kernel = layer_norm::<256, 64, 128, 512, 22, 0, 0, 26, 20>;
     #[instance(target = QC_U)]
     const ARGMAX: Kernel = argmax::<20, 64, 128>;
 

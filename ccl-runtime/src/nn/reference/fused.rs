@@ -142,7 +142,7 @@ pub fn ffn_relu(
 
 /// As [`dense_bias_residual`], and LayerNormalization.
 #[expect(clippy::too_many_arguments, reason = "those of the kernel")]
-pub fn dense_bias_residual_norm<const G: usize, const E: usize, const A: usize>(
+pub fn dense_bias_residual_norm<const G: usize, const E: usize, const A: usize, const M: usize>(
     x: &Array2<i8>,
     w: &Linear<i8>,
     skip: &Array2<i8>,
@@ -154,12 +154,12 @@ pub fn dense_bias_residual_norm<const G: usize, const E: usize, const A: usize>(
 ) {
     let mut sum = Array2::zeros(y.dim());
     dense_bias_residual(x, w, skip, &mut sum, scales, residual);
-    normalise::<G, E, A>(&sum, parameters, y, epsilon);
+    normalise::<G, E, A, M>(&sum, parameters, y, epsilon);
 }
 
 /// As [`ffn_relu`], whose residual is its input, and LayerNormalization.
 #[expect(clippy::too_many_arguments, reason = "those of the kernel")]
-pub fn ffn_relu_norm<const G: usize, const E: usize, const A: usize>(
+pub fn ffn_relu_norm<const G: usize, const E: usize, const A: usize, const M: usize>(
     x: &Array2<i8>,
     expand: &Linear<i8>,
     project: &Linear<i8>,
@@ -172,18 +172,18 @@ pub fn ffn_relu_norm<const G: usize, const E: usize, const A: usize>(
 ) {
     let mut sum = Array2::zeros(y.dim());
     ffn_relu(x, x, expand, project, &mut sum, expand_scales, project_scales, residual);
-    normalise::<G, E, A>(&sum, parameters, y, epsilon);
+    normalise::<G, E, A, M>(&sum, parameters, y, epsilon);
 }
 
 /// LayerNormalization of tokens.
-fn normalise<const G: usize, const E: usize, const A: usize>(
+fn normalise<const G: usize, const E: usize, const A: usize, const M: usize>(
     x: &Array2<i8>,
     parameters: &Array1<i32>,
     y: &mut Array2<i8>,
     epsilon: Fx<E>,
 ) {
     let mut normal = columns(y);
-    layer_norm::<G, E, A>(&columns(x), parameters, &mut normal, epsilon);
+    layer_norm::<G, E, A, M>(&columns(x), parameters, &mut normal, epsilon);
     store(y, normal.index_axis(Axis(2), 0).t().to_owned());
 }
 

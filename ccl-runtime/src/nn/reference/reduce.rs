@@ -43,7 +43,7 @@ pub fn softmax_wide<const R: usize>(
 }
 
 /// LayerNormalization over channels, and QuantizeLinear.
-pub fn layer_norm<const G: usize, const E: usize, const A: usize>(
+pub fn layer_norm<const G: usize, const E: usize, const A: usize, const M: usize>(
     x: &Array3<i8>,
     parameters: &Array1<i32>,
     y: &mut Array3<i8>,
@@ -52,7 +52,7 @@ pub fn layer_norm<const G: usize, const E: usize, const A: usize>(
     let channels = x.dim().0;
     let number = |i: usize, fraction: usize| (f64::from(parameters[i]) / f64::from(1u32 << fraction)) as f32;
     let gamma = Array1::from_shape_fn(channels, |c| number(2 * c, G));
-    let beta = Array1::from_shape_fn(channels, |c| number(2 * c + 1, 16) - 0.5);
+    let beta = Array1::from_shape_fn(channels, |c| number(2 * c + 1, M) - 0.5);
     let epsilon = real(epsilon) * f64::from(1u32 << A) / (channels * channels) as f64;
     let pixels = x.view().permuted_axes([1, 2, 0]).as_standard_layout().into_owned().into_dyn();
     let q = steps(1.0, 0);
@@ -87,6 +87,7 @@ pub fn layer_norm_twice<
     const B: usize,
     const F: usize,
     const V: usize,
+    const M: usize,
 >(
     x: &Array3<i8>,
     parameters: &Array1<i32>,
@@ -103,7 +104,7 @@ pub fn layer_norm_twice<
     let pixels = x.view().permuted_axes([1, 2, 0]).mapv(f32::from).into_dyn();
     let of_first = real(epsilon) * f64::from(1u32 << A) / (channels * channels) as f64;
     let first = norm::layer_norm_f32(pixels.view(), -1, gamma.view(), Some(beta.view()), of_first as f32);
-    let (gamma, beta) = (every_other(2 * channels, G, 0.0), every_other(2 * channels + 1, 16, 0.5));
+    let (gamma, beta) = (every_other(2 * channels, G, 0.0), every_other(2 * channels + 1, M, 0.5));
     let of_second = (real(added) / channels as f64) as f32;
     let first = first.expect("extents fit");
     let second = norm::layer_norm_f32(first.view(), -1, gamma.view(), Some(beta.view()), of_second);
