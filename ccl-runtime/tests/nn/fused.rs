@@ -170,7 +170,7 @@ fn feed_forward_blocks_of_tokens() {
 fn norms_behind_residuals() {
     // Gammas about 40 steps, betas a few; rows that are near to constant have a large epsilon.
     let parameters = |n: usize| {
-        let word = |i: usize| if i % 2 == 0 { (30 + i as i32) << 22 } else { (i as i32 - 7) << 16 };
+        let word = |i: usize| if i.is_multiple_of(2) { (30 + i as i32) << 22 } else { (i as i32 - 7) << 16 };
         vector(ElemType::I32, &(0..2 * n).map(word).collect::<Vec<i32>>())
     };
     let shared = |n: usize| [("parameters", parameters(n)), ("epsilon", bits(3.5, 7))];
