@@ -118,7 +118,8 @@ pub fn layer_norm_fixed(
 ) -> Option<NormParameters> {
     let largest = |v: &[f32]| v.iter().map(|&v| f64::from(v).abs()).fold(0.0, f64::max);
     let most = (gamma.len() as f64).sqrt() * largest(gamma) + largest(beta);
-    if most.is_nan() || most * 2.0_f64.powi(fraction as i32) >= 2.0_f64.powi(31) {
+    let raw = most * 2.0_f64.powi(fraction as i32);
+    if raw.is_nan() || raw >= 2.0_f64.powi(31) {
         return None;
     }
     let g = gamma_bits(gamma.iter().map(|&g| f64::from(g)));
