@@ -18,7 +18,8 @@ fn the_simulator_gives_the_labels_of_onnx_runtime() {
     let report: DemoReport = serde_json::from_str(&text).unwrap();
     let names: Vec<&str> = report.variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(names, ["city19", "scene150", "city19_asymmetric"]);
-    // FIXME: 99 % is the bar for all; scene150 has 97.98 %.
+    // FIXME: 99 % is the bar for all; scene150 has 97.98 %. Two elements of norms of its first stage, of 1.3 million, lie 2e-6 of a step
+    // from a half to which ONNX Runtime's float32 rounds them, and every later token hears of them.
     for (variant, (equal, ort)) in report.variants.iter().zip([(99.0, 95.56), (97.9, 92.64), (99.0, 98.90)]) {
         let name = &variant.name;
         assert!(variant.ort_equal_pct.is_some_and(|pct| pct >= equal), "{name}: {:?}", variant.ort_equal_pct);

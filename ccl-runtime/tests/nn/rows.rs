@@ -152,12 +152,8 @@ fn normal_rows() {
         // Gamma over the step of the output, and beta with the zero point: those of a trained network.
         let parameters = HostTensor::from_fn(ElemType::I32, &[2 * channels], |i| {
             let part = (i as i64 * 7919 % 1000) as f64 / 1000.0;
-            let value = if i % 2 == 0 {
-                (20.0 + 25.0 * part) * f64::from(1 << 22)
-            } else {
-                (30.0 * part - 12.0) * f64::from(1 << 20)
-            };
-            value.round() as i64
+            let (value, fraction) = if i % 2 == 0 { (20.0 + 25.0 * part, 22) } else { (30.0 * part - 12.0, 20) };
+            (value * f64::from(1u32 << fraction)).round() as i64
         });
         let epsilon =
             (1e-5 / (0.02 * 0.02) * (channels * channels) as f64 / f64::from(1u32 << a) * f64::from(1u32 << e)).round();

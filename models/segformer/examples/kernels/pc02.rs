@@ -80,11 +80,11 @@ ccl! {
                     let mut sequence_reduction = Ocm::<i8, Packed<32, 8, 16>>::new();
                     {
                         #[region("layernorm_before")]
-                        layer_norm::<32, 256, 32, 64, 24, 5, 0>(
+                        layer_norm::<32, 256, 32, 64, 24, 6, 0, 28, 22>(
                             &blocks_0_add_1.view::<Packed<32, 256, 32>>(),
                             layernorm_before_norm,
                             &mut layernorm_before.view::<Packed<32, 256, 32>>(),
-                            fx::<5>(5.03125),
+                            fx::<6>(5.015625),
                         );
                         #[region("sequence_reduction")]
                         conv_patches_near::<32, 32, 64, 128, 8, 16, 8, 2048, 1024>(
@@ -96,11 +96,11 @@ ccl! {
                         );
                     }
                     #[region("layer_norm_2")]
-                    layer_norm::<32, 4, 32, 64, 24, 5, 0>(
+                    layer_norm::<32, 4, 32, 64, 24, 6, 0, 28, 22>(
                         &sequence_reduction.view::<Packed<32, 4, 32>>(),
                         layer_norm_2_norm,
                         &mut layer_norm_2.view::<Packed<32, 4, 32>>(),
-                        fx::<5>(0.03125),
+                        fx::<6>(0.03125),
                     );
                 }
                 #[region("k_proj")]

@@ -38,11 +38,11 @@ ccl! {
                     {
                         let layernorm_before = Ocm::<i8, Tokens<8192, 32>>::new();
                         #[region("layernorm_before")]
-                        layer_norm::<32, 256, 32, 64, 24, 5, 0>(
+                        layer_norm::<32, 256, 32, 64, 24, 6, 0, 28, 22>(
                             &blocks_0_add_1.view::<Packed<32, 256, 32>>(),
                             layernorm_before_norm,
                             &mut layernorm_before.view::<Packed<32, 256, 32>>(),
-                            fx::<5>(5.03125),
+                            fx::<6>(5.015625),
                         );
                         #[region("q_proj")]
                         dense_bias::<8192, 32, 32, 32, 32>(
@@ -61,11 +61,11 @@ ccl! {
                         );
                     }
                     #[region("layer_norm_2")]
-                    layer_norm::<32, 4, 32, 64, 24, 5, 0>(
+                    layer_norm::<32, 4, 32, 64, 24, 6, 0, 28, 22>(
                         &sequence_reduction.view::<Packed<32, 4, 32>>(),
                         layer_norm_2_norm,
                         &mut layer_norm_2.view::<Packed<32, 4, 32>>(),
-                        fx::<5>(0.03125),
+                        fx::<6>(0.03125),
                     );
                 }
                 #[region("k_proj")]
