@@ -102,8 +102,8 @@ codes! {
     /// `break` or `continue` where there is no loop around.
     209 OutsideLoop = "outside a loop",
         before "fn f() {\n    break;\n}", after "fn f() {\n    for i in 0..4 {\n        break;\n    }\n}";
-    /// An `#[instance]` that is no `const NAME: Kernel = kernel::<arguments>;`, names no kernel of this block, or has another
-    /// number of arguments than the kernel has const parameters.
+    /// An `#[instance]` that is no `const NAME: Kernel = kernel::<arguments>;`, names no kernel of this block, or has other
+    /// arguments than the kernel has const parameters.
     210 BadInstance = "malformed instance",
         before "#[kernel]\npub fn scale<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>) {}\n#[instance(target = QC_U)]\npub const SCALE: Kernel = scale::<32>;",
         after "#[kernel]\npub fn scale<const H: usize, const W: usize>(x: &Ocm<i8, Planar<1, H, W>>) {}\n#[instance(target = QC_U)]\npub const SCALE: Kernel = scale::<32, 64>;";
@@ -185,7 +185,8 @@ codes! {
     413 ShiftAmount = "wrong amount of a shift",
         before "fn f(a: Q<i32>, n: Q<i8>) -> Q<i32> {\n    a << n\n}",
         after "fn f(a: Q<i32>, n: Q<i8>) -> Q<i32> {\n    a << n.widen::<i32>()\n}";
-    /// More fraction bits than a fixed-point number has bits behind its sign: `Fx` is 32 bits wide.
+    /// More fraction bits than a fixed-point number has bits behind its sign: `Fx` is 32 bits wide. Also a number that a format has
+    /// no room for.
     414 FractionBits = "too many fraction bits",
         before "fn f(a: Q<i32>) -> Q<i32> {\n    fx_mul::<40>(fx_raw::<16>(a), fx::<30>(0.5)).raw()\n}",
         after "fn f(a: Q<i32>) -> Q<i32> {\n    fx_mul::<16>(fx_raw::<16>(a), fx::<30>(0.5)).raw()\n}";

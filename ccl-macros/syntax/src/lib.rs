@@ -50,5 +50,6 @@ pub fn parse_items(name: &str, text: &str, diags: &mut Diags) -> (Module, Source
 
 /// Reads a `.rs` file with `ccl! { .. }` blocks and `#[ccl] mod`s in it.
 pub fn parse_file(name: &str, text: &str, diags: &mut Diags) -> File {
-    parse::file::file(name, text, diags)
+    // A byte order mark is no part of the text.
+    parse::file::file(name, text.strip_prefix('\u{feff}').unwrap_or(text), diags)
 }

@@ -92,6 +92,10 @@ impl Source {
     pub fn file(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.into(), text: Some(text.into()), tokens: Vec::new(), is_bracket: Vec::new() }
     }
+    /// A file of which only the name is known.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
     /// The compiler's spans of the first and last token of `span`; the macro call's where there are none.
     pub(crate) fn compiler_spans(&self, span: Span) -> (proc_macro2::Span, proc_macro2::Span) {
         let found = span.token_range().and_then(|(a, b)| Some((*self.tokens.get(a)?, *self.tokens.get(b)?)));

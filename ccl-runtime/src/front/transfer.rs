@@ -24,6 +24,9 @@ pub(super) struct Flying {
     is_store: bool,
     is_random: bool,
     landed: bool,
+    /// A buffer and the first of its elements that the tensor does not have: they become 0 when the others have landed, since
+    /// only then the engine is done with the buffer.
+    absent: Option<(Lrm, usize)>,
 }
 
 impl Flying {
@@ -63,7 +66,14 @@ impl Cx<'_> {
         }
         self.flying[i].landed = true;
         self.push(OpKind::Wait { token: self.flying[i].token });
-        Ok(())
+        match self.flying[i].absent.take() {
+            Some((lrm, first)) => self.clear(&lrm, first),
+            None => Ok(()),
+        }
+    }
+    /// Writes 0 to the elements of a buffer from `first` on.
+    fn clear(&mut self, lrm: &Lrm, first: usize) -> R<()> {
+        (first..lrm.n).try_for_each(|i| self.write(lrm, &Affine::number(i as i64), Pe::number(lrm.elem, 0)))
     }
     fn land_all(&mut self, which: impl Fn(&Flying) -> bool) -> R<()> {
         (0..self.flying.len()).try_for_each(|i| match !self.flying[i].landed && which(&self.flying[i]) {
@@ -181,7 +191,7 @@ impl Cx<'_> {
         self.push(OpKind::Flow { out, dst: token, walk: Box::new(walk) });
         let leaving = (out && named).then_some(lrm);
         let (depth, tensors) = (self.b.depth(), vec![(buf, out)]);
-        self.fly(Flying { token, depth, leaving, tensors, is_store: out, is_random: false, landed: false })
+        self.fly(Flying { token, depth, leaving, tensors, is_store: out, is_random: false, landed: false, absent: None })
     }
 
     /// `tile.fetch::<Lrm<T, N>>()`.
@@ -203,9 +213,10 @@ impl Cx<'_> {
                     "take chunks that divide the channels",
                 );
             }
-            for i in present * of.rows * of.cols..n {
-                self.write(&lrm, &Affine::number(i as i64), Pe::number(elem, 0))?;
-            }
+        }
+        let first_absent = present * of.rows * of.cols;
+        if present == 0 {
+            self.clear(&lrm, 0)?;
         }
         if present > 0 {
             self.land_tensor(tile.view.buf)?;
@@ -217,7 +228,8 @@ impl Cx<'_> {
                     let g = self.geometry(tile, of)?;
                     self.at_most_four(&g)?;
                     let walk = self.walk_of(&g, tile.view.buf, (id, 0), tile.layout.halo_cols);
-                    match self.paired(&walk, id) {
+                    let pair = if first_absent < n { None } else { self.paired(&walk, id) };
+                    match pair {
                         Some((i, buf, byte)) => {
                             self.flying[i].tensors.push((tile.view.buf, false));
                             lrm.place = Place::Buffer { id: buf, first: Affine::number((byte / elem.bytes()) as i64) };
@@ -227,6 +239,9 @@ impl Cx<'_> {
                     }
                 }
             });
+        }
+        if let Some(i) = token.filter(|_| first_absent < n) {
+            self.flying[i].absent = Some((lrm.clone(), first_absent));
         }
         Ok(Val::Flight(Flight { token, brings: Box::new(Val::Lrm(lrm)) }))
     }
@@ -428,7 +443,7 @@ impl Cx<'_> {
             rows: 1,
         });
         let (depth, tensors) = (self.b.depth(), vec![(ocm.buf, !out), (ext.buf, out)]);
-        let flying = Flying { token, depth, leaving: None, tensors, is_store: false, is_random: false, landed: false };
+        let flying = Flying { token, depth, leaving: None, tensors, is_store: false, is_random: false, landed: false, absent: None };
         let token = Some(self.fly(flying));
         Ok(Val::Flight(Flight { token, brings: Box::new(Val::UNIT) }))
     }
@@ -474,7 +489,7 @@ impl Cx<'_> {
             valid,
         });
         let (depth, tensors) = (self.b.depth(), vec![(view.buf, value.is_some())]);
-        let flying = Flying { token, depth, leaving: None, tensors, is_store: false, is_random: true, landed: false };
+        let flying = Flying { token, depth, leaving: None, tensors, is_store: false, is_random: true, landed: false, absent: None };
         let token = Some(self.fly(flying));
         let brings = match valid {
             None => Val::UNIT,

@@ -10,6 +10,12 @@ ccl! {
 
     #[instance(target = QC_N)]
     const TO_PACKED: Kernel = to_packed::<6, 9, 17>;
+    #[instance(target = QC_N)]
+    const TO_PACKED_3: Kernel = to_packed::<3, 17, 35>;
+    #[instance(target = QC_N)]
+    const TO_PACKED_1: Kernel = to_packed::<1, 3, 33>;
+    #[instance(target = QC_N)]
+    const TO_PLANAR_2: Kernel = to_planar::<2, 33, 5>;
     #[instance(target = QC_U)]
     const TO_PLANAR: Kernel = to_planar::<6, 35, 40>;
     #[instance(target = QC_N)]
@@ -30,6 +36,10 @@ ccl! {
 fn layouts_and_parts() {
     agree(&TO_PACKED, &[], EXACT);
     agree(&TO_PLANAR, &[], EXACT);
+    // Fewer channels than a word has, over several tiles.
+    agree(&TO_PACKED_3, &[], EXACT);
+    agree(&TO_PACKED_1, &[], EXACT);
+    agree(&TO_PLANAR_2, &[], EXACT);
     agree(&PUT, &[("row", 3.into()), ("column", 11.into())], EXACT);
     agree(&PUT_FIRST, &[("row", 0.into()), ("column", 0.into())], EXACT);
     agree(&SLICE, &[("row", 3.into()), ("column", 11.into())], EXACT);

@@ -112,6 +112,11 @@ pub fn measure(module: &Module, checked: &Checked, instance: &Instance, diags: &
     meter.enter(kernel.generics.iter().zip(&instance.args).map(|(p, v)| (p.name.name.name.clone(), v.as_int())));
     for param in &kernel.params {
         let Some(ty) = checked.types.of(param.name.id) else { continue };
+        if meter.is_empty(ty) {
+            let message = format!("instance `{}`: `{}` has no elements", instance.name, param.name.name.name);
+            let diag = Diag::new(Code::BadInstance, meter.place, message);
+            meter.diags.push(diag.note_at(param.name.name.span, "the parameter").help("extents are at least 1"));
+        }
         if let Some(bytes) = meter.ocm_bytes(ty) {
             meter.allocate(Place::Ocm, &param.name.name.name, bytes, param.name.name.span);
         }
@@ -176,10 +181,15 @@ fn over(instance: &Instance, place: Span, most: &Most, budget: u64, code: Code, 
 }
 
 /// Bytes of biases and weights in steps of `n_outputs`, each filled up to what the MAC unit pops.
-fn stream_bytes(n_outputs: u64, co: u64, k: u64, elem: u64) -> Option<u64> {
+fn stream_bytes(n_outputs: u64, co: u64, k: u64, elem: u64) -> u64 {
     let biases = (4 * n_outputs).next_multiple_of(16);
-    let weights = k.div_ceil(16 / n_outputs).checked_mul(16)?.checked_mul(elem)?;
-    co.div_ceil(n_outputs).checked_mul(weights.checked_add(biases)?)
+    let weights = k.div_ceil(16 / n_outputs).saturating_mul(16).saturating_mul(elem);
+    co.div_ceil(n_outputs).saturating_mul(weights.saturating_add(biases))
+}
+
+/// In whole words of 4.
+fn filled_up(n: u64) -> u64 {
+    n.checked_next_multiple_of(4).unwrap_or(u64::MAX)
 }
 
 /// Where a buffer lies.
@@ -255,9 +265,9 @@ impl<'a> Meter<'a, '_> {
     /// Bytes in every PE, in whole words.
     fn lrm_bytes(&self, ty: &Type) -> Option<u64> {
         match ty {
-            Type::Lrm(elem, n) => self.extent(n)?.checked_mul(elem_bytes(elem)?)?.checked_next_multiple_of(4),
+            Type::Lrm(elem, n) => Some(filled_up(self.extent(n)?.saturating_mul(elem_bytes(elem)?))),
             Type::Flow(of) => self.lrm_bytes(of),
-            Type::Array(of, n) => self.lrm_bytes(of)?.checked_mul(self.extent(n)?),
+            Type::Array(of, n) => Some(self.lrm_bytes(of)?.saturating_mul(self.extent(n)?)),
             Type::Tuple(parts) => {
                 let bytes: Vec<u64> = parts.iter().filter_map(|part| self.lrm_bytes(part)).collect();
                 (!bytes.is_empty()).then(|| bytes.into_iter().fold(0, u64::saturating_add))
@@ -269,24 +279,31 @@ impl<'a> Meter<'a, '_> {
     fn ocm_bytes(&self, ty: &Type) -> Option<u64> {
         match ty.behind_refs() {
             Type::Tensor(tensor) if tensor.memory == Memory::Ocm => self.tensor_bytes(tensor),
-            Type::Array(of, n) => self.ocm_bytes(of)?.checked_mul(self.extent(n)?),
+            Type::Array(of, n) => Some(self.ocm_bytes(of)?.saturating_mul(self.extent(n)?)),
             _ => None,
         }
     }
 
+    /// Whether a tensor that is walked has an extent of 0.
+    fn is_empty(&self, ty: &Type) -> bool {
+        let Type::Tensor(Tensor { layout: Layout::Named(name, extents), .. }) = ty.behind_refs() else { return false };
+        *name != "Vector" && extents.iter().any(|extent| self.extent(extent) == Some(0))
+    }
+
+    /// Bytes of a tensor; `u64::MAX` for what no number counts.
     fn tensor_bytes(&self, tensor: &Tensor) -> Option<u64> {
         let Layout::Named(name, extents) = &tensor.layout else { return None };
         let n: Vec<u64> = extents.iter().map(|extent| self.extent(extent)).collect::<Option<_>>()?;
         let elem = elem_bytes(&tensor.elem)?;
-        let product = |of: &[u64]| of.iter().try_fold(elem, |a, b| a.checked_mul(*b));
-        match (*name, n.as_slice()) {
-            ("Packed", [c, h, w]) => product(&[c.checked_next_multiple_of(4)?, *h, *w]),
-            ("Tokens", [n, d]) => product(&[*n, d.checked_next_multiple_of(4)?]),
+        let product = |of: &[u64]| of.iter().fold(elem, |a, b| a.saturating_mul(*b));
+        Some(match (*name, n.as_slice()) {
+            ("Packed", [c, h, w]) => product(&[filled_up(*c), *h, *w]),
+            ("Tokens", [n, d]) => product(&[*n, filled_up(*d)]),
             ("Stream", [co, k]) => stream_bytes(4, *co, *k, elem),
             ("StreamDot", [co, k]) => stream_bytes(1, *co, *k, elem),
             ("StreamOuter", [co, k]) => stream_bytes(16, *co, *k, elem),
             (_, n) => product(n),
-        }
+        })
     }
 
     // ---- buffers ----

@@ -1,6 +1,6 @@
 //! Constants have values in the range of their type, instances name a kernel of the block and give it its arguments.
 
-use crate::ast::{AttrKind, ExprKind, GenericArg, IntTy, Item, ItemKind, Module, NodeId, Ty, TyKind};
+use crate::ast::{AttrKind, ConstParam, ExprKind, GenericArg, IntTy, Item, ItemKind, Module, NodeId, Path, Ty, TyKind};
 use crate::check::names::is_kernel;
 use crate::code::Code;
 use crate::diag::{Diag, Diags};
@@ -98,8 +98,55 @@ fn instance<'a>(module: &'a Module, item: &'a Item, evaluator: &mut Evaluator<'a
     }
     let AttrKind::Instance { target } = &attr.kind else { return None };
     let args = arguments(&segment.args, evaluator)?;
+    let all_fit = function
+        .generics
+        .iter()
+        .zip(segment.args.iter().zip(&args))
+        .fold(true, |all_fit, (param, given)| fits(name_text, param, given, evaluator.diags()) && all_fit);
+    if !all_fit {
+        return None;
+    }
     let (id, name, kernel) = (name.id, name_text.clone(), segment.name.name.clone());
     Some(Instance { id, name, kernel, args, target: target.text() })
+}
+
+/// Whether an argument is a value of its parameter's type.
+fn fits(instance: &str, param: &ConstParam, (arg, value): (&GenericArg, &Value), diags: &mut Diags) -> bool {
+    let TyKind::Path(path) = &param.ty.kind else { return true };
+    let Some(ty) = path.as_name().map(|name| name.name.as_str()) else { return true };
+    let found = match (value, IntTy::parse(ty)) {
+        (Value::Int { value, .. }, Some(int)) if (int.range().0..=int.range().1).contains(value) => return true,
+        (Value::Bool(_), None) if ty == "bool" => return true,
+        (Value::Int { value, .. }, _) => value.to_string(),
+        (Value::Bool(value), _) => value.to_string(),
+        _ => return true,
+    };
+    let span = match arg {
+        GenericArg::Const(value) => value.span,
+        GenericArg::Ty(ty) => ty.span,
+        GenericArg::Infer(span) => *span,
+    };
+    let name = &param.name.name.name;
+    let message = format!("instance `{instance}`: `{found}` is no `{ty}`, which `{name}` is");
+    diags.push(Diag::new(Code::BadInstance, span, message).note_at(param.name.name.span, "the parameter"));
+    false
+}
+
+/// Instances of kernels of other blocks, their path in the place of the name: those whose arguments this block knows.
+pub(super) fn imported(module: &Module) -> Vec<Instance> {
+    // Of such an instance rustc says what is wrong.
+    let mut said = Diags::default();
+    let mut evaluator = Evaluator::new(module, &mut said);
+    let declares = |name: &str| module.fns().any(|(_, function)| function.name.name.name == name);
+    let is_own = |path: &Path| matches!(path.segments.as_slice(), [of] if declares(&of.name.name));
+    let found = module.instances().filter(|(_, path, _)| !is_own(path)).filter_map(|(name, path, target)| {
+        let args = arguments(&path.last().args, &mut evaluator)?;
+        let (name, id) = (name.name.name.clone(), name.id);
+        Some(Instance { id, name, kernel: path.text(), args, target: target.text() })
+    });
+    let found = found.collect();
+    said.take();
+    found
 }
 
 fn arguments<'a>(args: &'a [GenericArg], evaluator: &mut Evaluator<'a>) -> Option<Vec<Value>> {

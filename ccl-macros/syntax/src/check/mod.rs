@@ -26,6 +26,8 @@ pub struct Checked {
     pub names: Names,
     /// The instances whose arguments are known.
     pub instances: Vec<Instance>,
+    /// Instances of kernels of other blocks: [`Instance::kernel`] is the path as written, without arguments.
+    pub imported: Vec<Instance>,
     /// The type of each expression and binding.
     pub types: types::Types,
 }
@@ -35,5 +37,5 @@ pub fn check(module: &Module, diags: &mut Diags) -> Checked {
     let names = names::resolve(module, diags);
     let instances = consts::check(module, diags);
     let types = types::check(module, &names, diags);
-    Checked { names, instances, types }
+    Checked { names, instances, imported: consts::imported(module), types }
 }

@@ -67,6 +67,28 @@ fn accumulators_count_trips() {
     insta::assert_snapshot!("accumulator", rendered(&kernel(128)));
 }
 
+#[test]
+fn extents_beyond_all_numbers_and_of_nothing_are_reported() {
+    let kernel = |args: &str| {
+        format!(
+            "#[kernel]\nfn k<const C: usize, const H: usize, const W: usize>(x: &Ocm<i8, Packed<C, H, W>>) {{\n    for t in \
+             x.tiles() {{}}\n}}\n#[instance(target = QC_U)]\nconst K: Kernel = k::<{args}>;\n"
+        )
+    };
+    assert_eq!(rendered(&kernel("4, 32, 32")), "");
+    for args in ["4, 4294967295, 4294967295", "18446744073709551615, 1, 1", "4, 1000000, 1000000"] {
+        assert!(rendered(&kernel(args)).starts_with("error[C0603]: instance `K` needs "), "{args}");
+    }
+    let zero = rendered(&kernel("64, 0, 32"));
+    assert!(zero.starts_with("error[C0210]: instance `K`: `x` has no elements\n --> k.rs:6:7"), "{zero}");
+    for (args, what) in
+        [("true, 1, 1", "`true` is no `usize`, which `C` is"), ("4, 8, -1", "`-1` is no `usize`, which `W`")]
+    {
+        let text = rendered(&kernel(args));
+        assert!(text.contains(what) && text.contains("--> k.rs:6:23") == (args == "true, 1, 1"), "{text}");
+    }
+}
+
 /// Functions in a circle, deep chains and calls without number end.
 #[test]
 fn any_graph_of_calls_ends() {

@@ -140,10 +140,30 @@ const RULES: &[(Code, &str, &str, &str)] = &[
     ),
     (
         Code::FlowShape,
-        "x: &mut Ocm<i8, Planar<2, 8, 8>>, t: Tile, a: &Lrm<i8, 4>",
-        "x.at(t).store(a);",
-        "x.at(t).store(a.slice::<2>(0));",
+        "x: &mut Ocm<i8, Planar<2, 8, 8>>, a: &Lrm<i8, 4>",
+        "for t in x.tiles() { x.at(t).store(a); }",
+        "for t in x.tiles() { x.at(t).store(a.slice::<2>(0)); }",
     ),
+    (
+        Code::FlowShape,
+        "x: &Ocm<i8, Packed<4, 5, 33>>, y: &mut Ocm<i8, Packed<4, 10, 66>>, a: &Lrm<i8, 16>, b: &Lrm<i8, 32>",
+        "for t in x.tiles() { y.at(t).block::<2, 2>().store(b); }",
+        "for t in x.tiles() { y.at(t).block::<2, 2>().store(a); let p = y.at(t).block::<4, 2>(); p.store(b); }",
+    ),
+    (
+        Code::WrongOperand,
+        "x: &Ocm<i8, Planar<1, 8, 8>>",
+        "for t in x.tiles().stride(0) {}",
+        "for t in x.tiles().stride(1) {}",
+    ),
+    (
+        Code::WrongOperand,
+        "x: &Ocm<i8, Planar<1, 8, 8>>",
+        "for t in x.tiles().pipelined(0) {}",
+        "for t in x.tiles().pipelined(1) {}",
+    ),
+    (Code::FractionBits, "", "let a = fx::<29>(-4.5);\nprobe!(a);", "let a = fx::<29>(-4.0);\nprobe!(a);"),
+    (Code::FractionBits, "", "let a = fx::<0>(1e400);\nprobe!(a);", "let a = fx::<0>(1e4);\nprobe!(a);"),
     (
         Code::FlowShape,
         "w: &Ocm<i8, Stream<8, 8>>, a: &Lrm<i8, 8>",

@@ -80,6 +80,9 @@ impl<'a> Checker<'a, '_> {
         first: Option<Type>,
     ) -> Type {
         self.generics(form, site.generics, names);
+        if name == "fx" {
+            self.fits_format(site);
+        }
         let mut is_fine = true;
         // An error elsewhere may be why a generic argument is not known.
         let mut is_told = expected != Some(&Type::Unknown);
@@ -289,7 +292,7 @@ impl<'a> Checker<'a, '_> {
                     }
                     found => found,
                 };
-                let ty = self.applied_method(form, &recv, &site, expected, names);
+                let ty = self.applied_method(form, (on, &recv), &site, expected, names);
                 if row.name == "store" {
                     self.whole_chunk(on, &recv, &site);
                 }
@@ -305,7 +308,7 @@ impl<'a> Checker<'a, '_> {
     fn applied_method(
         &mut self,
         form: &'static Form,
-        recv: &Type,
+        (on, recv): (&'a Expr, &Type),
         site: &Site<'a>,
         expected: Option<&Type>,
         mut names: Bindings,
@@ -318,7 +321,8 @@ impl<'a> Checker<'a, '_> {
         let ty = self.apply(form, what, site, expected, &mut names, None);
         match (what, &tensor) {
             ("fetch", Some(tensor)) => self.fetched(tensor, &ty, site),
-            ("store", _) => self.stored(tensor.as_ref(), site),
+            ("store", _) => self.stored(tensor.as_ref(), on, site),
+            ("stride" | "pipelined", _) => self.at_least_one(what, site),
             ("take", Some(tensor)) => self.taken(tensor, &ty, site),
             ("widen" | "narrow", _) => self.changed_width(what, recv, &ty, site.span),
             _ => {}
@@ -401,7 +405,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    fn stored(&mut self, tensor: Option<&Tensor>, site: &Site<'a>) {
+    fn stored(&mut self, tensor: Option<&Tensor>, on: &'a Expr, site: &Site<'a>) {
         let Some(arg) = site.args.first() else { return };
         let Some(value) = self.types.get(&arg.id.0).cloned() else { return };
         if self.in_flight(&value, arg.span, "the value") {
@@ -434,11 +438,59 @@ impl<'a> Checker<'a, '_> {
             return;
         }
         if let (Type::Lrm(_, Extent::Known(n)), Some(Extent::Known(c))) = (value.behind_refs(), tensor.channels())
-            && n > c
-            && !self.loops.iter().any(|l| l.is_block)
+            && let Some((by, bx)) = self.patch(on)
+            && *n > c.saturating_mul(by).saturating_mul(bx)
         {
-            let message = format!("{n} channels cannot leave into a tensor of {c}");
+            let message = match (by, bx) {
+                (1, 1) => format!("{n} channels cannot leave into a tensor of {c}"),
+                _ => format!("{n} elements cannot leave into a tensor of {c} channels by patches of {by} x {bx}"),
+            };
             self.push(Code::FlowShape, arg.span, message, "store as many channels as there are, or `slice` them");
+        }
+    }
+
+    /// A step or a number of instances.
+    fn at_least_one(&mut self, what: &str, site: &Site<'a>) {
+        if let Some(arg) = site.args.first()
+            && self.extent(arg) == Extent::Known(0)
+        {
+            let help = "`1` is neighbouring elements, one instance";
+            self.push(Code::WrongOperand, arg.span, format!("`{what}` of 0"), help);
+        }
+    }
+
+    /// The number of an `fx::<F>(..)` has to be one of the format's.
+    fn fits_format(&mut self, site: &Site<'a>) {
+        let (Some(arg), Some(bits)) = (site.args.first(), site.generics.first()) else { return };
+        let (Some(number), Extent::Known(bits)) = (literal(arg), self.extent_arg(bits)) else { return };
+        if !(0..=31).contains(&bits) {
+            return;
+        }
+        let scaled = (number * f64::from(1u32 << bits)).round_ties_even();
+        if !(f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&scaled) {
+            let message = format!("`{}` is no `Fx<{bits}>`", crate::print::print_expr(arg));
+            let most = 2f64.powi(31 - bits as i32);
+            self.push(Code::FractionBits, arg.span, message, format!("its numbers are from -{most} to below {most}"));
+        }
+    }
+
+    /// Rows and columns that each PE has of a channel at a place, if all that makes the place can be seen.
+    fn patch(&mut self, place: &'a Expr) -> Option<(i128, i128)> {
+        match &place.kind {
+            ExprKind::Method { name, generics, .. } if name.name == "block" => match generics.as_slice() {
+                [by, bx] => match (self.extent_arg(by), self.extent_arg(bx)) {
+                    (Extent::Known(by), Extent::Known(bx)) => Some((by, bx)),
+                    _ => None,
+                },
+                _ => None,
+            },
+            ExprKind::Method { name, args, .. } if name.name == "at" => self.patch(args.first()?),
+            ExprKind::Method { recv, .. } => self.patch(recv),
+            ExprKind::Path(path) => {
+                let Some(Def::Local(id)) = self.names.of(path) else { return None };
+                self.loops.iter().find(|l| l.tile == Some(id.0)).and_then(|l| (!l.is_block).then_some((1, 1)))
+            }
+            _ => None,
         }
     }
 
@@ -509,6 +561,15 @@ impl<'a> Checker<'a, '_> {
             .note_at(mask, "the condition; both branches run, each for its PEs")
             .help("move it out of the `if`, and `select` what each PE makes of it");
         self.diags.push(diag);
+    }
+}
+
+/// The value of a literal, with its sign.
+fn literal(expr: &Expr) -> Option<f64> {
+    match &expr.kind {
+        ExprKind::Lit(Lit::Float(text)) => text.parse().ok(),
+        ExprKind::Unary { op: UnOp::Neg, arg } => literal(arg).map(|number| -number),
+        _ => None,
     }
 }
 

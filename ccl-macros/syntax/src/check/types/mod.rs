@@ -104,6 +104,8 @@ struct Loop {
     depth: usize,
     /// Whether it walks tiles with several instances of its body, and where.
     pipelined: Option<Span>,
+    /// Its variable, if it walks tiles.
+    tile: Option<u32>,
     /// Whether each PE holds a patch of pixels.
     is_block: bool,
     /// What it walks by chunks of channels.

@@ -201,8 +201,12 @@ impl<'a> Checker<'a, '_> {
         let depth = self.scopes.len() + 1;
         let pipelined = step(iter, "pipelined").map(|(name, _)| name.span);
         let is_block = step(iter, "block").is_some();
+        let tile = match pattern {
+            Pattern::Name(local) => Some(local.name.id.0),
+            _ => None,
+        };
         let chunk = self.chunk(pattern, &found, iter);
-        self.loops.push(Loop { n_masks: self.masks.len(), depth, pipelined, is_block, chunk });
+        self.loops.push(Loop { n_masks: self.masks.len(), depth, pipelined, tile, is_block, chunk });
         self.scopes.push(Vec::new());
         self.pattern(pattern, elem, iter.span);
         self.loop_body(body);
@@ -232,7 +236,14 @@ impl<'a> Checker<'a, '_> {
             );
         }
         let depth = self.scopes.len() + 1;
-        self.loops.push(Loop { n_masks: self.masks.len(), depth, pipelined: None, is_block: false, chunk: None });
+        self.loops.push(Loop {
+            n_masks: self.masks.len(),
+            depth,
+            pipelined: None,
+            tile: None,
+            is_block: false,
+            chunk: None,
+        });
         self.loop_body(body);
         self.loops.pop();
     }
