@@ -104,9 +104,14 @@ impl Tile {
     }
 
     /// The same PEs, each with a patch of `BY` x `BX` neighbouring elements: what an enlarged tensor has for one of its source's.
-    pub fn block<const BY: usize, const BX: usize>(mut self) -> Self {
+    pub fn block<const BY: usize, const BX: usize>(self) -> Self {
         const { assert!(BY > 0 && BX > 0, "`block`: a PE holds at least one element") }
-        self.place.block = (BY, BX);
+        self.with_block(BY, BX)
+    }
+
+    /// [`block`](Self::block) of extents known in the run; at least 1.
+    pub(crate) fn with_block(mut self, by: usize, bx: usize) -> Self {
+        self.place.block = (by, bx);
         self
     }
 

@@ -58,6 +58,7 @@ impl<'p> Cx<'p> {
         args: Vec<Val>,
         at: &Expr,
     ) -> R<Val> {
+        self.count_call()?;
         let n = self.slots.len();
         let file = self.frames.last().map_or("", |f| &*self.program.units[f.unit].module.file);
         let (name, line) = (&function.name.name.name, at.span.start.line);

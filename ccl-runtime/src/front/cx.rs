@@ -214,10 +214,16 @@ impl<'p> Cx<'p> {
         if self.ops > MOST_OPS {
             return self.fail(
                 format!("the kernel grows beyond {MOST_OPS} operations"),
-                "unrolled loops are the usual reason: use the loop's variable where a number need not be known",
+                "unrolled loops and calls, each of which repeats its function, are the usual reasons: use the loop's variable \
+                 where a number need not be known, call once and keep the result",
             );
         }
         Ok(())
+    }
+    /// A call counts too: calls of calls grow exponentially, whether they emit anything or not.
+    pub fn count_call(&mut self) -> R<()> {
+        self.ops += 1;
+        self.budget()
     }
     pub fn open(&mut self) {
         self.b.open();

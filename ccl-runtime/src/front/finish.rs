@@ -10,9 +10,13 @@ use super::program::{Markers, Program};
 use super::value::{Scalar, ScalarTy, Val, View};
 use crate::ir::{self, Id, OpKind, Type, visit};
 use crate::kernel::{Access, Argument, Arguments, ElemType, LayoutType, Memory, Param, ParamType, TensorType};
+use crate::tensor::Kind;
 
 /// Attempts at a kernel: each learns at least one thing that its text does not say in advance.
 const MOST_ATTEMPTS: usize = 64;
+
+/// Bytes of external memory that its addresses reach.
+const MOST_EXTERNAL: u128 = 1 << 32;
 
 /// Buffers are filled up to entries of a broadcast.
 pub(crate) const BUFFER_ALIGN: usize = 16;
@@ -103,6 +107,8 @@ pub fn params(
             .iter()
             .map(|param| {
                 let ty = cx.param_ty(&param.ty, Access::Read)?;
+                cx.at(param.name.name.span);
+                cx.check_extents(&param.name.name.name, &ty)?;
                 Ok(Param { name: param.name.name.name.clone(), ty })
             })
             .collect::<R<Vec<_>>>()
@@ -231,6 +237,32 @@ impl<'p> Cx<'p> {
             format!("`{name}` has no value: {what} is bound when a kernel is compiled"),
             "pass scalar arguments with the instance",
         )
+    }
+
+    /// Tensors of a parameter have elements, and no more than their memory holds: looked at before anything is allocated.
+    fn check_extents(&self, name: &str, ty: &ParamType) -> R<()> {
+        match ty {
+            ParamType::Tensor(tensor) => {
+                let dims = tensor.layout.dims;
+                if dims.contains(&0) && tensor.layout.kind != Kind::Vector {
+                    let message = format!("`{name}` is a `{}`, which has no elements", tensor.layout);
+                    return self.fail(message, "extents are at least 1");
+                }
+                let (room, memory) = match tensor.memory {
+                    Memory::Ocm => (u128::from(self.target.spec().ocm_bytes), "on-chip memory"),
+                    Memory::Ext => (MOST_EXTERNAL, "external memory"),
+                };
+                let bytes = dims.iter().fold(tensor.elem.bytes() as u128, |n, dim| n.saturating_mul(*dim as u128));
+                if bytes > room {
+                    let message = format!("`{name}` needs {bytes} bytes of {memory}, more than the {room} there are");
+                    return self.fail(message, "work on a part of the tensor at a time");
+                }
+                Ok(())
+            }
+            ParamType::Array(of, _) => self.check_extents(name, of),
+            ParamType::Tuple(types) => types.iter().try_for_each(|ty| self.check_extents(name, ty)),
+            ParamType::Scale | ParamType::Scalar(_) => Ok(()),
+        }
     }
 
     /// A parameter's type, written.

@@ -42,7 +42,10 @@ impl Cx<'_> {
     pub(super) fn new_lrm(&mut self, name: &str, elem: ElemType, n: usize) -> R<Lrm> {
         let bytes = n.saturating_mul(elem.bytes());
         let most = self.target.spec().lrm_bytes as usize;
-        if n == 0 || bytes > most {
+        if n == 0 {
+            return self.fail(format!("a buffer of no `{elem}`"), "a buffer has at least one element");
+        }
+        if bytes > most {
             let message = format!("a buffer of {n} elements of `{elem}`, {bytes} bytes in each PE");
             return self.fail(message, &format!("a PE has {most} bytes: work in chunks"));
         }

@@ -191,7 +191,16 @@ impl Cx<'_> {
         self.push(OpKind::Flow { out, dst: token, walk: Box::new(walk) });
         let leaving = (out && named).then_some(lrm);
         let (depth, tensors) = (self.b.depth(), vec![(buf, out)]);
-        self.fly(Flying { token, depth, leaving, tensors, is_store: out, is_random: false, landed: false, absent: None })
+        self.fly(Flying {
+            token,
+            depth,
+            leaving,
+            tensors,
+            is_store: out,
+            is_random: false,
+            landed: false,
+            absent: None,
+        })
     }
 
     /// `tile.fetch::<Lrm<T, N>>()`.
@@ -443,7 +452,16 @@ impl Cx<'_> {
             rows: 1,
         });
         let (depth, tensors) = (self.b.depth(), vec![(ocm.buf, !out), (ext.buf, out)]);
-        let flying = Flying { token, depth, leaving: None, tensors, is_store: false, is_random: false, landed: false, absent: None };
+        let flying = Flying {
+            token,
+            depth,
+            leaving: None,
+            tensors,
+            is_store: false,
+            is_random: false,
+            landed: false,
+            absent: None,
+        };
         let token = Some(self.fly(flying));
         Ok(Val::Flight(Flight { token, brings: Box::new(Val::UNIT) }))
     }
@@ -489,7 +507,16 @@ impl Cx<'_> {
             valid,
         });
         let (depth, tensors) = (self.b.depth(), vec![(view.buf, value.is_some())]);
-        let flying = Flying { token, depth, leaving: None, tensors, is_store: false, is_random: true, landed: false, absent: None };
+        let flying = Flying {
+            token,
+            depth,
+            leaving: None,
+            tensors,
+            is_store: false,
+            is_random: true,
+            landed: false,
+            absent: None,
+        };
         let token = Some(self.fly(flying));
         let brings = match valid {
             None => Val::UNIT,

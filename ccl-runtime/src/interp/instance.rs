@@ -19,7 +19,7 @@ impl<'p> Linked<'p> {
     fn new(program: &'p program::Program) -> Self {
         let unit = |unit: &program::Unit| {
             let (names, types) = (unit.names.clone(), unit.types.clone());
-            Unit::new("", unit.module.clone(), Checked { names, types, instances: Vec::new() })
+            Unit::new("", unit.module.clone(), Checked { names, types, ..Checked::default() })
         };
         Self { program, units: program.units.iter().map(unit).collect() }
     }

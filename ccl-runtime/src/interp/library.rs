@@ -94,8 +94,9 @@ impl Library {
     /// The instance of that name, and its block.
     pub fn instance(&self, name: &str) -> Option<(&Unit, &Instance)> {
         self.units.iter().find_map(|unit| {
-            let instances: &[Instance] = &unit.checked().instances;
-            Some((unit, instances.iter().find(|instance| instance.name == name)?))
+            let checked = unit.checked();
+            let mut instances = checked.instances.iter().chain(&checked.imported);
+            Some((unit, instances.find(|instance| instance.name == name)?))
         })
     }
 

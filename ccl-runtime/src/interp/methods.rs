@@ -383,11 +383,11 @@ impl<'a> Machine<'a> {
             ("stride", [s]) => {
                 let s = self.small("the stride", Some(s))?;
                 self.within("the stride", (tile.step() * s) as i128, 0, 1 << 16)?;
-                let tile = tile.stride(s);
-                for at in [tile.corner().0, tile.corner().1] {
-                    self.within("the place of the tile", at as i128, 0, MOST * 32)?;
-                }
-                Ok(Datum::Tile(tensor, Box::new(tile)))
+                self.spread(tensor, tile.stride(s))
+            }
+            ("block", []) => {
+                let [by, bx] = self.two(generics)?;
+                self.spread(tensor, tile.with_block(by, bx))
             }
             ("grid", [rows, cols]) => {
                 let (rows, cols) = (self.small("the grid", Some(rows))?, self.small("the grid", Some(cols))?);
@@ -408,6 +408,14 @@ impl<'a> Machine<'a> {
             ("x", []) => Ok(Datum::Int(tile.x().into(), IntTy::I32)),
             _ => Err(self.wrong(format!("something with a method `{name}`"), &Datum::Tile(tensor, Box::new(tile)))),
         }
+    }
+
+    /// A tile whose PEs are further apart than before.
+    fn spread(&self, tensor: Tensor, tile: Tile) -> Evaluated {
+        for at in [tile.corner().0, tile.corner().1] {
+            self.within("the place of the tile", at as i128, 0, MOST * 32)?;
+        }
+        Ok(Datum::Tile(tensor, Box::new(tile)))
     }
 
     fn fetch(&mut self, expr: &'a Expr, generics: &'a [GenericArg], tensor: &Tensor, tile: &Tile) -> Evaluated {

@@ -1,10 +1,13 @@
 //! Kernels on their way to the simulator: linked with what they call, compiled for the values of their scalars, run.
 
+use ccl_syntax::eval::Value;
+use ccl_syntax::{Diags, check};
 use iss::image::Image;
 use iss::profile::Profile;
 use iss::sim::{self, Simulator};
 use iss::target::Target;
 
+use super::budget::LRM_RESERVE_BYTES;
 use super::{Access, ArgError, Argument, Arguments, Fills, HostTensor, Kernel, Linked, Param, ParamType, Source};
 use crate::front::program::{Markers, Program};
 use crate::front::{self, Elaborated, FrontError, IrTensor};
@@ -30,7 +33,7 @@ pub enum InstanceError {
     NoStub { name: String, stubs: Vec<String> },
     #[error("there is no slot `{name}` in `{kernel}`\nhelp: of other blocks it calls {}", listed(.calls))]
     NoSlot { name: String, kernel: String, calls: Vec<String> },
-    #[error("instance `{name}` names the machine `{target}`, which is not known")]
+    #[error("instance `{name}` names the machine `{target}`, which is not known\nhelp: machines are {}", listed(&machines()))]
     Target { name: String, target: String },
     #[error("the simulator: {0}")]
     Simulator(#[from] sim::SimError),
@@ -80,13 +83,20 @@ impl Instance {
     /// # Errors
     /// An unknown instance, machine or function.
     pub fn from_library(library: &Library, instance: &str) -> Result<Self, InstanceError> {
-        let missing = || InstanceError::Missing { what: "instance", name: instance.to_owned() };
-        let (unit, found) = library.instance(instance).ok_or_else(missing)?;
+        let missing = |what, name: &str| InstanceError::Missing { what, name: name.to_owned() };
+        let (unit, found) = library.instance(instance).ok_or_else(|| missing("instance", instance))?;
         let name = found.target.rsplit("::").next().unwrap_or_default();
         let target = preset(name)
             .ok_or_else(|| InstanceError::Target { name: instance.to_owned(), target: found.target.clone() })?;
-        let consts: Vec<i128> = found.args.iter().filter_map(ccl_syntax::eval::Value::as_int).collect();
-        Self::from_unit(unit, &found.kernel, &consts, &target, library)
+        let consts: Option<Vec<i128>> = found.args.iter().map(number).collect();
+        let consts = consts.ok_or_else(|| missing("number for each const parameter of", &found.kernel))?;
+        if unit.function(&found.kernel).is_some() {
+            check_budget(unit, found, &target)?;
+            return Self::from_unit(unit, &found.kernel, &consts, &target, library);
+        }
+        let path: Vec<&str> = found.kernel.split("::").collect();
+        let (of, kernel) = library.find(unit, &path).ok_or_else(|| missing("kernel", &found.kernel))?;
+        Self::from_unit(of, &kernel, &consts, &target, library)
     }
 
     /// A kernel of a block that was read at run time.
@@ -218,9 +228,43 @@ impl Instance {
     }
 }
 
+/// A const argument as a number.
+fn number(value: &Value) -> Option<i128> {
+    match value {
+        Value::Bool(is_set) => Some(i128::from(*is_set)),
+        value => value.as_int(),
+    }
+}
+
+/// What the macro leaves to the compiler of Rust: whether the memories of the machine hold what the instance needs.
+fn check_budget(unit: &interp::Unit, instance: &check::Instance, target: &Target) -> Result<(), LoadError> {
+    let spec = target.spec();
+    let budget = ccl_syntax::Budget {
+        lrm_bytes: u64::from(spec.lrm_bytes).saturating_sub(LRM_RESERVE_BYTES),
+        ocm_bytes: spec.ocm_bytes.into(),
+        array: (spec.rows.into(), spec.cols.into()),
+    };
+    let mut diags = Diags::default();
+    ccl_syntax::check_budget(unit.module(), unit.checked(), instance, budget, &mut diags);
+    if diags.is_empty() {
+        return Ok(());
+    }
+    let source = ccl_syntax::Source::named(&unit.module().file);
+    Err(LoadError { n_mistakes: diags.len(), text: diags.render(&source) })
+}
+
+/// The constant of a machine.
+fn constant(product: &str) -> String {
+    product.replace('-', "_").to_uppercase()
+}
+
+fn machines() -> Vec<String> {
+    Target::preset_names().map(constant).collect()
+}
+
 /// A machine by the name of its constant.
 fn preset(name: &str) -> Option<Target> {
-    Target::preset(name).or_else(|| Target::preset(&name.replace('_', "-")))
+    Target::preset_names().find(|product| constant(product) == name).and_then(Target::preset)
 }
 
 /// A compiled kernel, and which buffer is which tensor.

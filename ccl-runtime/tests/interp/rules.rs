@@ -80,6 +80,21 @@ fn an_element_that_is_assigned_leaves_the_rows_of_a_halo() {
 }
 
 #[test]
+fn a_place_has_patches() {
+    let text = "ccl! {\nfn k(x: &Ocm<i8, Planar<1, 4, 5>>, y: &mut Ocm<i8, Planar<1, 8, 10>>) {\nfor t in x.tiles() {\n\
+                let a = t.fetch::<Lrm<i8, 1>>().wait();\nlet mut out = Lrm::<i8, 4>::new();\n\
+                for i in 0..4 { out[i] = a[0] * 4 + splat(i as i8); }\ny.at(t).block::<2, 2>().store(out);\n}\n}\n}\n";
+    let library = library(&[("t", text)]);
+    let x = HostTensor::from_fn(ElemType::I8, &[1, 4, 5], |i| i as i64);
+    let mut args = Arguments::new().with("x", x).with("y", HostTensor::zeros(ElemType::I8, &[1, 8, 10]));
+    assert_eq!(run(&library, "k", &[], &mut args), Ok(()));
+    numbers(&args, "y").each(|at, got| {
+        let (y, x) = (at[1], at[2]);
+        assert_eq!(got, (y / 2 * 5 + x / 2) * 4 + y % 2 * 2 + x % 2, "{at:?}");
+    });
+}
+
+#[test]
 fn loops_count_as_in_rust() {
     let sum = |of: Vec<i64>| of.into_iter().fold(0, |v, i| v * 7 + i);
     check("let mut v = splat(0);\nfor i in (0..10).rev().step_by(4) { v = v * 7 + i; }", |_, _| {
