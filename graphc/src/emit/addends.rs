@@ -106,7 +106,7 @@ fn best(exact: i32, scaled: &[i64], expected: &[i8]) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::dtype::DType;
+    use crate::graph::DType;
 
     fn bias(elements: &[i8], scales: [f32; 3], zeros: [i32; 3]) -> Bias {
         let [q, product, y] = std::array::from_fn(|i| QParam { scale: scales[i], zero: zeros[i], dtype: DType::I8 });
