@@ -129,7 +129,7 @@ fn normal_rows_of_normal_rows() {
                 (true, 0) => (0.4 + 1.1 * part, b),
                 (true, _) => (0.6 * part - 0.3, f),
                 (false, 0) => (20.0 + 25.0 * part, 22),
-                (false, _) => (30.0 * part - 12.0, 20),
+                (false, _) => (30.0 * part - 12.25, 20),
             };
             (value * f64::from(1u32 << fraction)).round() as i64
         });
