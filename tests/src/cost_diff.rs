@@ -157,6 +157,7 @@ mod tests {
             per_item: 2.5,
             item: "element".to_owned(),
             limit: None,
+            why: None,
             met: None,
         };
         let costs = Costs { kernels: vec![row("requantise", 1234), row("depthwise 3x3", 56789)] };

@@ -15,8 +15,8 @@ use crate::tensor::Kind;
 /// Attempts at a kernel: each learns at least one thing that its text does not say in advance.
 const MOST_ATTEMPTS: usize = 64;
 
-/// Bytes of external memory that its addresses reach.
-const MOST_EXTERNAL: u128 = 1 << 32;
+/// Bytes that addresses reach. What the chip has is checked where a kernel is loaded or compiled: interpreters have more.
+const MOST_ADDRESSED: u128 = 1 << 32;
 
 /// Buffers are filled up to entries of a broadcast.
 pub(crate) const BUFFER_ALIGN: usize = 16;
@@ -239,7 +239,7 @@ impl<'p> Cx<'p> {
         )
     }
 
-    /// Tensors of a parameter have elements, and no more than their memory holds: looked at before anything is allocated.
+    /// Tensors of a parameter have elements, and no more than can be addressed: looked at before anything is allocated.
     fn check_extents(&self, name: &str, ty: &ParamType) -> R<()> {
         match ty {
             ParamType::Tensor(tensor) => {
@@ -248,13 +248,15 @@ impl<'p> Cx<'p> {
                     let message = format!("`{name}` is a `{}`, which has no elements", tensor.layout);
                     return self.fail(message, "extents are at least 1");
                 }
-                let (room, memory) = match tensor.memory {
-                    Memory::Ocm => (u128::from(self.target.spec().ocm_bytes), "on-chip memory"),
-                    Memory::Ext => (MOST_EXTERNAL, "external memory"),
+                let memory = match tensor.memory {
+                    Memory::Ocm => "on-chip memory",
+                    Memory::Ext => "external memory",
                 };
                 let bytes = dims.iter().fold(tensor.elem.bytes() as u128, |n, dim| n.saturating_mul(*dim as u128));
-                if bytes > room {
-                    let message = format!("`{name}` needs {bytes} bytes of {memory}, more than the {room} there are");
+                if bytes > MOST_ADDRESSED {
+                    let message = format!(
+                        "`{name}` needs {bytes} bytes of {memory}, more than the {MOST_ADDRESSED} that can be addressed"
+                    );
                     return self.fail(message, "work on a part of the tensor at a time");
                 }
                 Ok(())

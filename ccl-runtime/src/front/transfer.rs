@@ -215,13 +215,11 @@ impl Cx<'_> {
         // In a pipelined loop it becomes a ring of its own: what leaves from it is copied.
         self.homes.remove(&id);
         let mut token = None;
-        if present < of.channels {
-            if of.rows * of.cols > 1 && present > 0 {
-                return self.fail(
-                    format!("{} channels of a block or halo, of which {present} are there", of.channels),
-                    "take chunks that divide the channels",
-                );
-            }
+        if present < of.channels && present > 0 && of.rows * of.cols > 1 {
+            return self.fail(
+                format!("{} channels of a block or halo, of which {present} are there", of.channels),
+                "take chunks that divide the channels",
+            );
         }
         let first_absent = present * of.rows * of.cols;
         if present == 0 {

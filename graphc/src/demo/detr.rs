@@ -21,7 +21,7 @@ const INPUTS: [&str; 2] = ["src", "pos_embed"];
 const OUTPUT: &str = "encoder_memory";
 
 /// Digest of the file that the quantiser makes of the network: the one of which ONNX Runtime's output is stored.
-const QUANTISED_SHA256: &str = "";
+const QUANTISED_SHA256: &str = "0aa9a4c17c83deffc32c2ea9bb5dd91fcd97f6ec6981f5cb001c744e02d9ea73";
 
 /// Why the demonstration cannot be shown.
 #[derive(Debug, thiserror::Error)]

@@ -46,8 +46,8 @@ impl Bar {
         }
     }
 
-    /// The bar of nodes that are computed at once: the widest of theirs. Where they multiply what a softmax gives, a probability that is one step
-    /// off, as its own bar allows, moves a result by as many steps as the largest value times that step is worth.
+    /// The bar of nodes that are computed at once: the widest of theirs. What multiplies probabilities may be off by more than a step, since
+    /// one score or probability that is a step off, as their bars allow, is worth more there.
     pub fn of_unit(ops: &[&Op], dtype: DType) -> Self {
         let bars = ops.iter().map(|op| Bar::of(op, dtype));
         match bars.max_by(|a, b| a.width().total_cmp(&b.width())).unwrap_or(Bar::Exact) {
@@ -74,16 +74,25 @@ impl Bar {
     }
 }
 
-/// What one step of a softmax's result is worth at most in the product behind it, in its steps; 0 where there is none.
+/// How many steps the product behind a softmax may be off where the nodes before it are as far off as their bars allow; 0 where there is no
+/// such product.
+///
+/// A score that is one step off changes a probability by at most `tanh(s / 4)`, `s` being that step; its rounding adds a step of its own.
 fn steps_of_probability(ops: &[&Op]) -> u32 {
     let Some(softmax) = ops.iter().position(|op| matches!(op, Op::QLinearSoftmax { .. } | Op::Softmax { .. })) else {
         return 0;
     };
+    let scores = ops[..softmax].iter().rev().find_map(|op| match op {
+        Op::DequantizeLinear { q, .. } => q.single(),
+        _ => None,
+    });
     let product = ops[softmax..].iter().find_map(|op| match op {
         Op::QLinearMatMul { a, b, y } => Some((a, b.single()?, y)),
         _ => None,
     });
-    product.map_or(0, |(p, v, y)| (128.0 * f64::from(p.scale) * f64::from(v.scale) / f64::from(y.scale)).ceil() as u32)
+    let Some((p, v, y)) = product else { return 0 };
+    let of_score = scores.map_or(0.0, |q| (f64::from(q.scale) / 4.0).tanh());
+    (128.0 * (of_score + f64::from(p.scale)) * f64::from(v.scale) / f64::from(y.scale)).ceil() as u32
 }
 
 impl Serialize for Bar {

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         for target in [&QC_U, &QC_U_NARROW] {
             println!("{}\n{}", target.spec().product, costs.table(&target.spec().product));
         }
+        println!("limits of their own\n{}", costs.notes());
     }
     errors.iter().for_each(|error| eprintln!("{error}"));
     if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -128,7 +128,14 @@ fn case(
     limit: impl Into<Option<f64>>,
 ) -> Case {
     let given = given.into_iter().fold(Arguments::new(), |all, (name, argument)| all.with(name, argument));
-    Case { name, kernel, given, tiles: 8, item, items, macs, limit: limit.into() }
+    Case { name, kernel, given, tiles: 8, item, items, macs, limit: limit.into(), why: None }
+}
+
+impl Case {
+    /// A limit of its own, and what the kernel does beyond a requantisation.
+    fn own(self, limit: f64, why: &'static str) -> Self {
+        Self { limit: Some(limit), why: Some(why), ..self }
+    }
 }
 
 fn scale(value: f64) -> Argument {
@@ -189,6 +196,10 @@ fn products() -> Vec<Case> {
     ]
 }
 
+const BIAS: &str = "the network rounds twice: the product to int8, and that times a scale plus the bias to int8 again";
+const RESIDUAL: &str = "the network rounds three times: the product, with the bias, and the sum of that and the residual, of which \
+                        each has a scale";
+
 fn fused() -> Vec<Case> {
     let biases = |n: usize| tables::addends(&vec![5; n], 0.31719);
     let layer = |n_outputs: usize, n_inputs: usize| {
@@ -222,9 +233,10 @@ fn fused() -> Vec<Case> {
     vec![
         case(("decode head", &DECODE_HEAD), head, ("joined channel, without MACs", 512, products), 40.0),
         case(("labels of logits x4", &LABELS), vec![], ("label of a channel", 20 * 16, 0), 14.0),
-        case(("dense and bias", &DENSE_BIAS), dense.clone(), (OUTPUT, 64, 256), None),
-        case(("dense and bias, zero points", &DENSE_AROUND), around, (OUTPUT, 64, 256), None),
-        case(("dense, bias and residual", &DENSE_RESIDUAL), with(dense, residual.clone()), (OUTPUT, 64, 256), None),
+        case(("dense and bias", &DENSE_BIAS), dense.clone(), (OUTPUT, 64, 256), None).own(12.0, BIAS),
+        case(("dense and bias, zero points", &DENSE_AROUND), around, (OUTPUT, 64, 256), None).own(12.0, BIAS),
+        case(("dense, bias and residual", &DENSE_RESIDUAL), with(dense, residual.clone()), (OUTPUT, 64, 256), None)
+            .own(19.0, RESIDUAL),
         case(("Mix-FFN with residual", &MIX_FFN), block(false), ("pixel of a PE", 1, 0), None),
         case(("Mix-FFN, biases apart", &MIX_FFN), block(true), ("pixel of a PE", 1, 0), None),
     ]
@@ -236,12 +248,16 @@ fn windows() -> Vec<Case> {
         with(window(stride, pad), more)
     };
     vec![
-        // Above 7, since a window's rows and columns come from neighbours: its flows would take three times as long.
         case(
             ("convolution by patches of 4x4", &STEM),
             vec![("scale", scale(PLAIN)), ("zero_points", list([0, 3])), ("pad", list([1, 1]))],
             (OUTPUT, 32, 384),
             None,
+        )
+        .own(
+            11.0,
+            "rows and columns of a window come from neighbours, by shifts that 32 outputs share: flows would take three times \
+             as long",
         ),
         case(("convolution without overlap", &PATCHES), scaled(PLAIN, 3), (OUTPUT, 64, 512), 7.0),
         case(
@@ -261,7 +277,8 @@ fn windows() -> Vec<Case> {
             with(walk(1, 1), vec![("zero_point", 3.into())]),
             (OUTPUT, 64, 1152),
             None,
-        ),
+        )
+        .own(30.0, "the sums of all outputs stay in local memory: each of the 9 taps adds to them out of the accumulators"),
         case(("depthwise 3x3", &DEPTHWISE3), scaled(PLAIN, 3), ("channel", 32, 0), 36.0),
         case(
             ("depthwise 5x5", &DEPTHWISE),

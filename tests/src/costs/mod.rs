@@ -12,6 +12,8 @@ use serde::Serialize;
 
 /// Greatest ratio of the total to what arithmetic or the busiest engine needs.
 pub const RATIO: f64 = 1.15;
+/// Cycles of an output channel, without MACs, that issue 3 asks for: a requantisation.
+pub const REQUANTISED: f64 = 7.0;
 /// The smallest tensors that have to keep to [`RATIO`].
 const TILES: u64 = 8;
 
@@ -31,8 +33,10 @@ pub struct Case {
     pub items: u64,
     /// Multiply-accumulate steps of a tile that are not counted.
     pub macs: u64,
-    /// Cycles of an item that issue 3 asks for.
+    /// Cycles of an item that issue 3 asks for, or that the kernel keeps to where `why` says what else it does.
     pub limit: Option<f64>,
+    /// What a kernel does beyond the requantisation that [`REQUANTISED`] allows, if its limit is greater.
+    pub why: Option<&'static str>,
 }
 
 /// A row of the table.
@@ -58,6 +62,8 @@ pub struct Row {
     pub item: String,
     /// Cycles of an item that are asked for, on `QC-U`.
     pub limit: Option<f64>,
+    /// Why the limit is greater than that of a requantisation, where it is one of ours.
+    pub why: Option<String>,
     /// Whether item and ratio keep to what is asked for; nothing is asked for on `QC-U-narrow`.
     pub met: Option<bool>,
 }
@@ -82,6 +88,16 @@ impl Costs {
             }
         }
         (Self { kernels }, errors)
+    }
+
+    /// What is asked of an output channel, what is reached, and why not less: a line for each row with a limit of its own.
+    pub fn notes(&self) -> String {
+        let note = |row: &Row| {
+            let (why, limit) = (row.why.as_ref()?, row.limit?);
+            let (name, reached) = (&row.kernel, row.per_item);
+            Some(format!("{name}: {REQUANTISED} a requantisation, {reached:.2} reached, {limit} at most: {why}\n"))
+        };
+        self.kernels.iter().filter_map(note).collect()
     }
 
     /// The rows of a machine as a table.
@@ -142,6 +158,7 @@ impl Case {
             per_item: rounded(per_item),
             item: self.item.to_owned(),
             limit: self.limit.filter(|_| asked),
+            why: self.why.filter(|_| asked).map(str::to_owned),
             met: asked.then_some(keeps),
         })
     }

@@ -36,7 +36,7 @@ use crate::cli::{Exit, progress, quantize as command, say};
 #[derive(Debug, Args)]
 pub struct Detr {
     /// The machine: a product, and what differs from it
-    #[arg(long, default_value = "QC-U:ocm=8MB")]
+    #[arg(long, default_value = "QC-U:ocm=8MB,clock=1d56GHz,ext-rd=64GBps,ext-wr=64GBps")]
     target: Target,
     /// Rows of the table of nodes, worst first
     #[arg(long, default_value_t = 20)]
