@@ -56,3 +56,20 @@ fn what_cannot_be_shown_is_named() {
         assert!(error.contains(says), "{arguments:?}: {error}");
     }
 }
+
+#[test]
+fn what_is_missing_of_detr_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out").to_str().unwrap().to_owned();
+    let cases: [(&[&str], &str); 3] = [
+        (&["--out", "/dev/null/out"], "cannot make `/dev/null/out`"),
+        (&["--models", &out, "--out", &out], ".npy`: "),
+        (&["--energy", "gold=1", "--out", &out], "the name one of mac, operation, local, on-chip, external"),
+    ];
+    for (arguments, says) in cases {
+        let done = Command::new(env!("CARGO_BIN_EXE_graphc")).args(["demo", "detr"]).args(arguments).output().unwrap();
+        let error = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(says), "{arguments:?}: {error}");
+    }
+}

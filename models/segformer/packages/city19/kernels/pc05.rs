@@ -1,0 +1,50 @@
+//! Kernel 6 of 17, made by `graphc compile`.
+
+use ccl_runtime::ccl;
+
+ccl! {
+    use ccl_runtime::nn::layer_norm::layer_norm;
+    use ccl_runtime::nn::mix_ffn::mix_ffn;
+
+    /// 10 nodes, from `/m/segformer/stages.1/blocks.0/Add_output_0_DequantizeLinear` to `/m/segformer/stages.1/blocks.0/Add_1_quant`.
+    ///
+    /// 0.072 GMAC, 36928 bytes of constants.
+    #[kernel]
+    #[no_reference("a part of a network: the tests of its package have golden inputs and outputs")]
+    pub fn pc05(
+        blocks_0_add: &Ocm<i8, Tokens<2048, 64>>,
+        layernorm_after_norm: &Ocm<i32, Vector<128>>,
+        blocks_0_add_1_expand: &Ocm<i8, Stream<256, 64>>,
+        blocks_0_add_1_depthwise: &Ocm<i8, Stream<256, 36>>,
+        blocks_0_add_1_table: &Ocm<i8, Vector<256>>,
+        blocks_0_add_1_project: &Ocm<i8, Stream<64, 256>>,
+        blocks_0_add_1: &mut Ocm<i8, Tokens<2048, 64>>,
+    ) {
+        let layernorm_after = Ocm::<i8, Tokens<2048, 64>>::new();
+        #[region("layernorm_after")]
+        layer_norm::<64, 64, 32, 128, 25, 4, 0, 27, 22>(
+            &blocks_0_add.view::<Packed<64, 64, 32>>(),
+            layernorm_after_norm,
+            &mut layernorm_after.view::<Packed<64, 64, 32>>(),
+            fx::<4>(33.1875),
+        );
+        #[region("blocks_0_add_1")]
+        mix_ffn::<64, 256, 32, 64, 1, 64, 256>(
+            &layernorm_after.view::<Packed<64, 32, 64>>(),
+            &blocks_0_add.view::<Packed<64, 32, 64>>(),
+            blocks_0_add_1_expand,
+            blocks_0_add_1_depthwise,
+            blocks_0_add_1_table,
+            blocks_0_add_1_project,
+            &mut blocks_0_add_1.view::<Packed<64, 32, 64>>(),
+            true,
+            (Scale::new(16108310, 33), Scale::new(16653658, 24)),
+            Scale::new(10018165, 32),
+            (Scale::new(9282937, 31), Scale::new(8418322, 23)),
+            (Scale::new(15457291, 24), Scale::new(10645893, 25)),
+        );
+    }
+
+    #[instance(target = QC_U)]
+    pub const PC05: Kernel = pc05;
+}

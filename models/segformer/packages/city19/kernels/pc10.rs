@@ -1,0 +1,167 @@
+//! Kernel 11 of 17, made by `graphc compile`.
+
+use ccl_runtime::ccl;
+
+ccl! {
+    use ccl_runtime::nn::attention::attention_head;
+    use ccl_runtime::nn::conv::conv_patches;
+    use ccl_runtime::nn::layer_norm::layer_norm;
+    use ccl_runtime::nn::matmul::{dense_bias, dense_bias_residual};
+    use ccl_runtime::nn::moves::to_planar;
+
+    /// 22 nodes, from `/m/segformer/stages.2/blocks.0/Add_1_output_0_DequantizeLinear` to `/m/segformer/stages.2/blocks.1/Add_quant`.
+    ///
+    /// 0.067 GMAC, 208641 bytes of constants.
+    #[kernel]
+    #[no_reference("a part of a network: the tests of its package have golden inputs and outputs")]
+    pub fn pc10(
+        blocks_0_add_1: &Ocm<i8, Tokens<512, 160>>,
+        layernorm_before_norm: &Ocm<i32, Vector<320>>,
+        q_proj_weights: &Ocm<i8, Stream<160, 160>>,
+        sequence_reduction_weights: &Ocm<i8, Stream<160, 640>>,
+        layer_norm_2_norm: &Ocm<i32, Vector<320>>,
+        k_proj_weights: &Ocm<i8, Stream<160, 160>>,
+        v_proj_weights: &Ocm<i8, Stream<160, 160>>,
+        attention_exponentials: &Ocm<i32, Vector<256>>,
+        blocks_1_add_weights: &Ocm<i8, Stream<160, 160>>,
+        blocks_1_add: &mut Ocm<i8, Tokens<512, 160>>,
+    ) {
+        let attention = Ocm::<i8, Tokens<512, 160>>::new();
+        {
+            let mut q_proj = Ocm::<i8, Tokens<512, 160>>::new();
+            let mut k_proj = Ocm::<i8, Tokens<128, 160>>::new();
+            let mut v_proj = Ocm::<i8, Tokens<128, 160>>::new();
+            {
+                let layer_norm_2 = Ocm::<i8, Tokens<128, 160>>::new();
+                {
+                    let mut sequence_reduction = Ocm::<i8, Packed<160, 8, 16>>::new();
+                    {
+                        let layernorm_before = Ocm::<i8, Tokens<512, 160>>::new();
+                        #[region("layernorm_before")]
+                        layer_norm::<160, 16, 32, 320, 24, 2, 0, 27, 21>(
+                            &blocks_0_add_1.view::<Packed<160, 16, 32>>(),
+                            layernorm_before_norm,
+                            &mut layernorm_before.view::<Packed<160, 16, 32>>(),
+                            fx::<2>(58.25),
+                        );
+                        #[region("q_proj")]
+                        dense_bias::<512, 160, 160, 16, 32>(
+                            &layernorm_before,
+                            q_proj_weights,
+                            &mut q_proj,
+                            (Scale::new(10742680, 34), Scale::new(16542863, 24)),
+                        );
+                        #[region("sequence_reduction")]
+                        conv_patches::<160, 160, 16, 32, 8, 16, 2, 640>(
+                            &layernorm_before.view::<Packed<160, 16, 32>>(),
+                            sequence_reduction_weights,
+                            &mut sequence_reduction,
+                            Scale::new(10385913, 36),
+                            0,
+                        );
+                    }
+                    #[region("layer_norm_2")]
+                    layer_norm::<160, 4, 32, 320, 24, 2, 0, 27, 21>(
+                        &sequence_reduction.view::<Packed<160, 4, 32>>(),
+                        layer_norm_2_norm,
+                        &mut layer_norm_2.view::<Packed<160, 4, 32>>(),
+                        fx::<2>(1.5),
+                    );
+                }
+                #[region("k_proj")]
+                dense_bias::<128, 160, 160, 4, 32>(
+                    &layer_norm_2,
+                    k_proj_weights,
+                    &mut k_proj,
+                    (Scale::new(14492984, 34), Scale::new(8389115, 23)),
+                );
+                #[region("v_proj")]
+                dense_bias::<128, 160, 160, 4, 32>(
+                    &layer_norm_2,
+                    v_proj_weights,
+                    &mut v_proj,
+                    (Scale::new(10069521, 33), Scale::new(16551990, 24)),
+                );
+            }
+            #[region("attention")]
+            {
+                // Values channel by channel, so that 16 keys are 16 bytes.
+                let mut values = Ocm::<i8, Planar<160, 4, 32>>::new();
+                #[region("to_planar")]
+                to_planar::<160, 4, 32>(&v_proj.view::<Packed<160, 4, 32>>(), &mut values);
+                #[region("attention_head")]
+                attention_head::<512, 128, 128, 32, 16, 32, 23, 23>(
+                    &q_proj.channels(0).view::<Tokens<512, 32>>(),
+                    &k_proj.channels(0).view::<Tokens<128, 32>>(),
+                    &values.channels(0).view::<Planar<32, 1, 128>>(),
+                    attention_exponentials,
+                    &mut attention.channels(0).view::<Tokens<512, 32>>(),
+                    (Scale::new(8769468, 33), Scale::new(12326149, 30)),
+                    fx::<23>(127.00271940231323),
+                    (0, 0, 0),
+                    (0, 0, 0),
+                );
+                #[region("attention_head")]
+                attention_head::<512, 128, 128, 32, 16, 32, 23, 23>(
+                    &q_proj.channels(32).view::<Tokens<512, 32>>(),
+                    &k_proj.channels(32).view::<Tokens<128, 32>>(),
+                    &values.channels(32).view::<Planar<32, 1, 128>>(),
+                    attention_exponentials,
+                    &mut attention.channels(32).view::<Tokens<512, 32>>(),
+                    (Scale::new(8769468, 33), Scale::new(12326149, 30)),
+                    fx::<23>(127.00271940231323),
+                    (0, 0, 0),
+                    (0, 0, 0),
+                );
+                #[region("attention_head")]
+                attention_head::<512, 128, 128, 32, 16, 32, 23, 23>(
+                    &q_proj.channels(64).view::<Tokens<512, 32>>(),
+                    &k_proj.channels(64).view::<Tokens<128, 32>>(),
+                    &values.channels(64).view::<Planar<32, 1, 128>>(),
+                    attention_exponentials,
+                    &mut attention.channels(64).view::<Tokens<512, 32>>(),
+                    (Scale::new(8769468, 33), Scale::new(12326149, 30)),
+                    fx::<23>(127.00271940231323),
+                    (0, 0, 0),
+                    (0, 0, 0),
+                );
+                #[region("attention_head")]
+                attention_head::<512, 128, 128, 32, 16, 32, 23, 23>(
+                    &q_proj.channels(96).view::<Tokens<512, 32>>(),
+                    &k_proj.channels(96).view::<Tokens<128, 32>>(),
+                    &values.channels(96).view::<Planar<32, 1, 128>>(),
+                    attention_exponentials,
+                    &mut attention.channels(96).view::<Tokens<512, 32>>(),
+                    (Scale::new(8769468, 33), Scale::new(12326149, 30)),
+                    fx::<23>(127.00271940231323),
+                    (0, 0, 0),
+                    (0, 0, 0),
+                );
+                #[region("attention_head")]
+                attention_head::<512, 128, 128, 32, 16, 32, 23, 23>(
+                    &q_proj.channels(128).view::<Tokens<512, 32>>(),
+                    &k_proj.channels(128).view::<Tokens<128, 32>>(),
+                    &values.channels(128).view::<Planar<32, 1, 128>>(),
+                    attention_exponentials,
+                    &mut attention.channels(128).view::<Tokens<512, 32>>(),
+                    (Scale::new(8769468, 33), Scale::new(12326149, 30)),
+                    fx::<23>(127.00271940231323),
+                    (0, 0, 0),
+                    (0, 0, 0),
+                );
+            }
+        }
+        #[region("blocks_1_add")]
+        dense_bias_residual::<512, 160, 160, 16, 32>(
+            &attention,
+            blocks_1_add_weights,
+            blocks_0_add_1,
+            blocks_1_add,
+            (Scale::new(10735773, 33), Scale::new(16679535, 24)),
+            (Scale::new(15230117, 26), Scale::new(16774533, 24)),
+        );
+    }
+
+    #[instance(target = QC_U)]
+    pub const PC10: Kernel = pc10;
+}

@@ -1,0 +1,50 @@
+//! Kernel 16 of 17, made by `graphc compile`.
+
+use ccl_runtime::ccl;
+
+ccl! {
+    use ccl_runtime::nn::layer_norm::layer_norm;
+    use ccl_runtime::nn::mix_ffn::mix_ffn;
+
+    /// 10 nodes, from `/m/segformer/stages.3/blocks.1/Add_output_0_DequantizeLinear` to `/m/segformer/stages.3/blocks.1/Add_1_quant`.
+    ///
+    /// 0.068 GMAC, 540928 bytes of constants.
+    #[kernel]
+    #[no_reference("a part of a network: the tests of its package have golden inputs and outputs")]
+    pub fn pc15(
+        blocks_1_add: &Ocm<i8, Tokens<128, 256>>,
+        layernorm_after_norm: &Ocm<i32, Vector<512>>,
+        blocks_1_add_1_expand: &Ocm<i8, Stream<1024, 256>>,
+        blocks_1_add_1_depthwise: &Ocm<i8, Stream<1024, 36>>,
+        blocks_1_add_1_table: &Ocm<i8, Vector<256>>,
+        blocks_1_add_1_project: &Ocm<i8, Stream<256, 1024>>,
+        blocks_1_add_1: &mut Ocm<i8, Tokens<128, 256>>,
+    ) {
+        let layernorm_after = Ocm::<i8, Tokens<128, 256>>::new();
+        #[region("layernorm_after")]
+        layer_norm::<256, 4, 32, 512, 24, 0, 0, 26, 20>(
+            &blocks_1_add.view::<Packed<256, 4, 32>>(),
+            layernorm_after_norm,
+            &mut layernorm_after.view::<Packed<256, 4, 32>>(),
+            fx::<0>(18.0),
+        );
+        #[region("blocks_1_add_1")]
+        mix_ffn::<256, 1024, 8, 16, 1, 256, 1024>(
+            &layernorm_after.view::<Packed<256, 8, 16>>(),
+            &blocks_1_add.view::<Packed<256, 8, 16>>(),
+            blocks_1_add_1_expand,
+            blocks_1_add_1_depthwise,
+            blocks_1_add_1_table,
+            blocks_1_add_1_project,
+            &mut blocks_1_add_1.view::<Packed<256, 8, 16>>(),
+            true,
+            (Scale::new(8974582, 34), Scale::new(16760939, 24)),
+            Scale::new(15311427, 32),
+            (Scale::new(13507619, 33), Scale::new(16696367, 24)),
+            (Scale::new(14312213, 25), Scale::new(12240656, 24)),
+        );
+    }
+
+    #[instance(target = QC_U)]
+    pub const PC15: Kernel = pc15;
+}
