@@ -1,6 +1,7 @@
 //! Biases that are tensors of their own, as the kernels add them to products in int8.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use ccl_golden::binary::qlinear_add;
 use ccl_golden::{Quant, Scale};
@@ -45,10 +46,12 @@ impl Bias {
         let mut known = HashMap::new();
         let mut addends = Vec::with_capacity(self.elements.len());
         for &element in &self.elements {
-            if !known.contains_key(&element) {
-                known.insert(element, best(self.exact(element), &scaled, &self.sums(element, &products)?));
-            }
-            addends.push(known[&element]);
+            addends.push(match known.entry(element) {
+                Entry::Occupied(found) => *found.get(),
+                Entry::Vacant(place) => {
+                    *place.insert(best(self.exact(element), &scaled, &self.sums(element, &products)?))
+                }
+            });
         }
         Ok(addends)
     }
